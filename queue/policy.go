@@ -1,0 +1,261 @@
+package queue
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Mode says who decides whether an item's queue is on.
+type Mode string
+
+// The modes of a policy.
+const (
+	ModeAuto Mode = "auto" // the detector, sales and operators
+	ModeOn   Mode = "on"   // always queued
+	ModeOff  Mode = "off"  // never queued
+)
+
+// Order is the order in which people are let in.
+type Order string
+
+// The orders of a policy.
+const (
+	Fifo   Order = "fifo"   // first come, first served
+	Random Order = "random" // those who came during prequeue are drawn by lot; later ones follow
+)
+
+// OnFailure is what a visitor without a pass gets while the store cannot be reached.
+type OnFailure string
+
+// The choices of on_store_failure.
+const (
+	FailOpen   OnFailure = "open"
+	FailClosed OnFailure = "closed"
+)
+
+// Policy says how the items that match its pattern are treated. The JSON names are those of the admin API.
+type Policy struct {
+	Mode                        Mode      `json:"mode"`
+	TriggerRequests             int64     `json:"trigger_requests"`
+	TriggerWindowSeconds        int64     `json:"trigger_window_seconds"`
+	TriggerNewVisitorsPerMinute int64     `json:"trigger_new_visitors_per_minute"`
+	TriggerActiveUsers          int64     `json:"trigger_active_users"`
+	ReleaseRatio                float64   `json:"release_ratio"`
+	ReleaseAfterSeconds         int64     `json:"release_after_seconds"`
+	InflowPerSecond             float64   `json:"inflow_per_second"`
+	MaxActiveUsers              int64     `json:"max_active_users"`
+	SessionSeconds              int64     `json:"session_seconds"`
+	SessionRenewal              bool      `json:"session_renewal"`
+	ClaimSeconds                int64     `json:"claim_seconds"`
+	AbandonSeconds              int64     `json:"abandon_seconds"`
+	ReturnSeconds               int64     `json:"return_seconds"`
+	MaxWaiting                  int64     `json:"max_waiting"`
+	Order                       Order     `json:"order"`
+	OnStoreFailure              OnFailure `json:"on_store_failure"`
+	ReturnOrigins               []string  `json:"return_origins"`
+	AllowedOrigins              []string  `json:"allowed_origins"`
+	PollBudgetPerSecond         int64     `json:"poll_budget_per_second"`
+	WaitPage                    WaitPage  `json:"wait_page"`
+}
+
+// WaitPage is how the waiting page of an item looks and what it says.
+type WaitPage struct {
+	Theme    map[string]string `json:"theme"`   // colours by name
+	Title    map[string]string `json:"title"`   // by language
+	Message  map[string]string `json:"message"` // by language
+	LogoURL  string            `json:"logo_url"`
+	AfterURL string            `json:"after_url"` // where people go once the queue is closed
+	Status   int               `json:"status"`    // HTTP status of the page
+}
+
+// DefaultPolicy is what a policy is where nothing is said.
+func DefaultPolicy() Policy {
+	return Policy{
+		Mode: ModeAuto, TriggerRequests: 500, TriggerWindowSeconds: 10,
+		ReleaseRatio: 0.5, ReleaseAfterSeconds: 60, InflowPerSecond: 50,
+		SessionSeconds: 300, SessionRenewal: true, ClaimSeconds: 120, AbandonSeconds: 120, ReturnSeconds: 600,
+		Order: Fifo, OnStoreFailure: FailOpen, ReturnOrigins: []string{}, AllowedOrigins: []string{},
+		WaitPage: WaitPage{Theme: map[string]string{}, Title: map[string]string{}, Message: map[string]string{}, Status: 200},
+	}
+}
+
+// MaxNumber ends every number that has no upper end of its own.
+const MaxNumber = 1_000_000_000
+
+// Validate gives nil, or ErrInvalidPolicy with a detail that names the first field out of range and its range.
+func (p Policy) Validate() error {
+	var err error
+	bad := func(field, want string) {
+		if err == nil {
+			err = ErrInvalidPolicy.With(field + " must be " + want + ".")
+		}
+	}
+	whole := func(field string, v, lo, hi int64) {
+		if v < lo || v > hi {
+			bad(field, fmt.Sprintf("a whole number from %d to %d", lo, hi))
+		}
+	}
+	number := func(field string, v, lo, hi float64) {
+		if math.IsNaN(v) || v < lo || v > hi {
+			bad(field, fmt.Sprintf("a number from %g to %.10g", lo, hi))
+		}
+	}
+	if !slices.Contains([]Mode{ModeAuto, ModeOn, ModeOff}, p.Mode) {
+		bad("mode", "auto, on or off")
+	}
+	whole("trigger_requests", p.TriggerRequests, 1, MaxNumber)
+	whole("trigger_window_seconds", p.TriggerWindowSeconds, 1, 600)
+	whole("trigger_new_visitors_per_minute", p.TriggerNewVisitorsPerMinute, 0, MaxNumber)
+	whole("trigger_active_users", p.TriggerActiveUsers, 0, MaxNumber)
+	number("release_ratio", p.ReleaseRatio, 0, 1)
+	whole("release_after_seconds", p.ReleaseAfterSeconds, 0, 86400)
+	number("inflow_per_second", p.InflowPerSecond, 0, MaxNumber)
+	whole("max_active_users", p.MaxActiveUsers, 0, MaxNumber)
+	whole("session_seconds", p.SessionSeconds, 30, 86400)
+	whole("claim_seconds", p.ClaimSeconds, 10, 3600)
+	whole("abandon_seconds", p.AbandonSeconds, 30, 86400)
+	whole("return_seconds", p.ReturnSeconds, 0, 86400)
+	whole("max_waiting", p.MaxWaiting, 0, MaxNumber)
+	if p.Order != Fifo && p.Order != Random {
+		bad("order", "fifo or random")
+	}
+	if p.OnStoreFailure != FailOpen && p.OnStoreFailure != FailClosed {
+		bad("on_store_failure", "open or closed")
+	}
+	whole("poll_budget_per_second", p.PollBudgetPerSecond, 0, MaxNumber)
+	for field, list := range map[string][]string{"return_origins": p.ReturnOrigins, "allowed_origins": p.AllowedOrigins} {
+		for _, o := range list {
+			if !validOrigin(o) {
+				bad(field, "a list of origins such as https://shop.example (scheme, host, port, nothing else)")
+			}
+		}
+	}
+	p.WaitPage.validate(bad)
+	return err
+}
+
+func (w WaitPage) validate(bad func(field, want string)) {
+	if !slices.Contains([]int{200, 202, 429, 503}, w.Status) {
+		bad("wait_page.status", "200, 202, 429 or 503")
+	}
+	for field, v := range map[string]string{"wait_page.logo_url": w.LogoURL, "wait_page.after_url": w.AfterURL} {
+		if v == "" {
+			continue
+		}
+		u, err := url.Parse(v)
+		if err != nil || len(v) > 2048 || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+			bad(field, "an http or https address of at most 2048 characters")
+		}
+	}
+	for field, m := range map[string]map[string]string{"wait_page.title": w.Title, "wait_page.message": w.Message, "wait_page.theme": w.Theme} {
+		if len(m) > 32 {
+			bad(field, "an object of at most 32 entries")
+		}
+		for k, v := range m {
+			if len(k) > 32 || len(v) > 2000 {
+				bad(field+"."+k, "a text of at most 2000 bytes")
+			}
+		}
+	}
+	for k, v := range w.Theme {
+		if !colour(v) {
+			bad("wait_page.theme."+k, "a colour such as #0a7 or #00aa77")
+		}
+	}
+}
+
+func colour(s string) bool {
+	if len(s) != 4 && len(s) != 7 || s[0] != '#' {
+		return false
+	}
+	return strings.Trim(s[1:], "0123456789abcdefABCDEF") == ""
+}
+
+func validOrigin(o string) bool {
+	u, err := url.Parse(o)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&
+		u.Path == "" && u.RawQuery == "" && u.Fragment == "" && u.Scheme+"://"+u.Host == o && o == strings.ToLower(o)
+}
+
+// Limits gives the numbers that the line obeys; version is that of the settings.
+func (p Policy) Limits(version int64) Limits {
+	return Limits{
+		Version: version, Inflow: p.InflowPerSecond, MaxActive: p.MaxActiveUsers,
+		SessionMS: p.SessionSeconds * 1000, SessionRenewal: p.SessionRenewal, ClaimMS: p.ClaimSeconds * 1000,
+		AbandonMS: p.AbandonSeconds * 1000, ReturnMS: p.ReturnSeconds * 1000, MaxWaiting: p.MaxWaiting,
+		Random: p.Order == Random, Auto: p.Mode == ModeAuto,
+		ReleaseAfterMS: p.ReleaseAfterSeconds * 1000, ReleaseRatio: p.ReleaseRatio,
+		Trigger: Trigger{
+			Requests: p.TriggerRequests, WindowMS: p.TriggerWindowSeconds * 1000,
+			NewVisitorsPerMinute: p.TriggerNewVisitorsPerMinute, ActiveUsers: p.TriggerActiveUsers,
+		},
+	}
+}
+
+// TicketLifeMS is how long a ticket holds from its issue: it is renewed at each poll.
+func (l Limits) TicketLifeMS() int64 { return max(l.AbandonMS, l.ClaimMS) + l.ReturnMS }
+
+// Pattern says which items a policy is for: an item id in which * stands for any characters, also none.
+type Pattern string
+
+// ParsePattern checks a pattern; ErrInvalidPattern where it is none.
+func ParsePattern(s string) (Pattern, error) {
+	if s == "" || len(s) > maxItem {
+		return "", ErrInvalidPattern
+	}
+	for i := range len(s) {
+		if s[i] != '*' && !itemByte(s[i]) {
+			return "", ErrInvalidPattern
+		}
+	}
+	return Pattern(s), nil
+}
+
+// Exact reports whether the pattern is one item id.
+func (p Pattern) Exact() bool { return !strings.Contains(string(p), "*") }
+
+// prefix is the literal part before the first star.
+func (p Pattern) prefix() string { return strings.SplitN(string(p), "*", 2)[0] }
+
+// Match reports whether the item is one of the pattern's. Linear in pattern and item for one star, and never worse
+// than their product.
+func (p Pattern) Match(item Item) bool {
+	parts := strings.Split(string(p), "*")
+	s := string(item)
+	if len(parts) == 1 {
+		return parts[0] == s
+	}
+	first, last := parts[0], parts[len(parts)-1]
+	if !strings.HasPrefix(s, first) {
+		return false
+	}
+	s = s[len(first):]
+	for _, mid := range parts[1 : len(parts)-1] {
+		i := strings.Index(s, mid)
+		if i < 0 {
+			return false
+		}
+		s = s[i+len(mid):]
+	}
+	return strings.HasSuffix(s, last)
+}
+
+// Compare orders patterns by how specific they are, the most specific first: exact, then the longest literal prefix,
+// then the longest pattern, then text order.
+func (p Pattern) Compare(o Pattern) int {
+	if p.Exact() != o.Exact() {
+		if p.Exact() {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(
+		-cmp.Compare(len(p.prefix()), len(o.prefix())),
+		-cmp.Compare(len(p), len(o)),
+		strings.Compare(string(p), string(o)),
+	)
+}
