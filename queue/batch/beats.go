@@ -1,0 +1,189 @@
+package batch
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sluicehq/sluice/queue"
+)
+
+const (
+	// mostBeats is the most beats of one call of the line.
+	mostBeats = 200
+	// mostPending bounds the beats that wait for the store; past it heartbeats are dropped (a later poll beats again).
+	mostPending = 500_000
+	// mostKept bounds each half of what is remembered of ended places and passes.
+	mostKept = 100_000
+)
+
+// toucher is the part of a line that Beats needs.
+type toucher interface {
+	Touch(ctx context.Context, item queue.Item, beats []queue.Beat) (queue.TouchReport, error)
+}
+
+// Beats gathers the signs of life of waiting and running visitors, sends them in batches at each Flush, and remembers
+// who turned out to be gone.
+type Beats struct {
+	line toucher
+	// Seen, where set, gets the headers that the answers bring.
+	Seen func(queue.Header)
+
+	mu      sync.Mutex
+	pending map[queue.Item]map[queue.Visitor]queue.Beat
+	size    int
+	dropped atomic.Int64
+
+	gone  recent[struct{}] // places that a heartbeat did not find
+	ended recent[int64]    // instant (ms) up to which a visitor's passes have ended
+}
+
+type place struct {
+	item    queue.Item
+	visitor queue.Visitor
+}
+
+// NewBeats returns an empty gatherer of the line's beats.
+func NewBeats(line toucher) *Beats {
+	return &Beats{line: line, pending: map[queue.Item]map[queue.Visitor]queue.Beat{}}
+}
+
+// Heard notes that a waiting visitor polled.
+func (b *Beats) Heard(item queue.Item, v queue.Visitor) {
+	b.add(item, queue.Beat{Kind: queue.Heard, Visitor: v})
+}
+
+// Renew notes that a visitor inside showed a pass or got one: Generation, IssuedMS and EndsMS are those of the newest.
+func (b *Beats) Renew(item queue.Item, beat queue.Beat) {
+	beat.Kind = queue.Renew
+	b.add(item, beat)
+}
+
+func (b *Beats) add(item queue.Item, beat queue.Beat) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	of := b.pending[item]
+	if of == nil {
+		of = map[queue.Visitor]queue.Beat{}
+		b.pending[item] = of
+	}
+	old, had := of[beat.Visitor]
+	switch {
+	case had && (old.Kind == queue.Renew && beat.Kind == queue.Heard || old.Kind == beat.Kind && old.EndsMS >= beat.EndsMS):
+		return
+	case !had && b.size >= mostPending && beat.Kind == queue.Heard:
+		b.dropped.Add(1)
+		return
+	case !had:
+		b.size++
+	}
+	of[beat.Visitor] = beat
+}
+
+// Gone reports, once, that a heartbeat found the visitor's place gone: the next poll has to ask the store.
+func (b *Beats) Gone(item queue.Item, v queue.Visitor) bool {
+	_, ok := b.gone.take(place{item, v})
+	return ok
+}
+
+// End notes that the visitor's passes issued up to an instant have ended.
+func (b *Beats) End(item queue.Item, v queue.Visitor, atMS int64) {
+	b.ended.put(place{item, v}, atMS)
+}
+
+// Ended reports whether the visitor's pass of that issue is known to have ended.
+func (b *Beats) Ended(item queue.Item, v queue.Visitor, issuedMS int64) bool {
+	at, ok := b.ended.get(place{item, v})
+	return ok && issuedMS <= at
+}
+
+// Dropped counts the heartbeats that found no room.
+func (b *Beats) Dropped() int64 { return b.dropped.Load() }
+
+// Flush sends what has gathered. What could not be sent is kept for the next Flush; the first error is returned.
+func (b *Beats) Flush(ctx context.Context) error {
+	b.mu.Lock()
+	due := b.pending
+	b.pending, b.size = map[queue.Item]map[queue.Visitor]queue.Beat{}, 0
+	b.mu.Unlock()
+	var first error
+	for item, of := range due {
+		beats := make([]queue.Beat, 0, min(len(of), mostBeats))
+		for _, beat := range of {
+			beats = append(beats, beat)
+			if len(beats) == mostBeats {
+				first = b.send(ctx, item, beats, first)
+				beats = beats[:0]
+			}
+		}
+		if len(beats) > 0 {
+			first = b.send(ctx, item, beats, first)
+		}
+	}
+	return first
+}
+
+func (b *Beats) send(ctx context.Context, item queue.Item, beats []queue.Beat, first error) error {
+	// After an error the rest is kept without trying: the store is away for all of it alike.
+	if first == nil {
+		report, err := b.line.Touch(ctx, item, beats)
+		if err == nil {
+			b.took(item, beats, report)
+			return nil
+		}
+		first = err
+	}
+	for _, beat := range beats {
+		b.add(item, beat)
+	}
+	return first
+}
+
+func (b *Beats) took(item queue.Item, beats []queue.Beat, report queue.TouchReport) {
+	for _, i := range report.Missing {
+		b.gone.put(place{item, beats[i].Visitor}, struct{}{})
+	}
+	for _, i := range report.Ended {
+		b.ended.put(place{item, beats[i].Visitor}, beats[i].IssuedMS)
+	}
+	if b.Seen != nil {
+		b.Seen(report.Header)
+	}
+}
+
+// recent remembers the newest mostKept to 2 × mostKept entries: when the young half is full it becomes the old one.
+type recent[V any] struct {
+	mu         sync.RWMutex
+	young, old map[place]V
+}
+
+func (r *recent[V]) put(k place, v V) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.young == nil || len(r.young) >= mostKept {
+		r.old, r.young = r.young, map[place]V{}
+	}
+	r.young[k] = v
+}
+
+func (r *recent[V]) get(k place) (V, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if v, ok := r.young[k]; ok {
+		return v, true
+	}
+	v, ok := r.old[k]
+	return v, ok
+}
+
+func (r *recent[V]) take(k place) (V, bool) {
+	v, ok := r.get(k)
+	if !ok {
+		return v, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.young, k)
+	delete(r.old, k)
+	return v, true
+}
