@@ -1,0 +1,71 @@
+package ticket
+
+import (
+	"encoding/binary"
+
+	"github.com/sluicehq/sluice/queue"
+)
+
+// appendVisitor writes a visitor id: 12 bytes where it is one of ours (16 characters of base64url), else as it stands.
+func appendVisitor(b []byte, v queue.Visitor) []byte {
+	if len(v) == 16 {
+		if raw, err := b64.DecodeString(string(v)); err == nil {
+			return append(append(b, 0), raw...)
+		}
+	}
+	return append(append(b, byte(len(v))), v...)
+}
+
+// reader takes a plaintext apart. Past the end, or after anything that cannot be, it gives zeros and bad is set: so a
+// text of another version of this program is refused, and never a panic.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *reader) bytes(n int) []byte {
+	if r.bad || n > len(r.b) {
+		r.bad = true
+		return make([]byte, n)
+	}
+	out := r.b[:n]
+	r.b = r.b[n:]
+	return out
+}
+
+func (r *reader) byte() byte { return r.bytes(1)[0] }
+
+func (r *reader) uint() uint64 {
+	n, size := binary.Uvarint(r.b)
+	if r.bad || size <= 0 {
+		r.bad = true
+		return 0
+	}
+	r.b = r.b[size:]
+	return n
+}
+
+func (r *reader) int() int64 {
+	n, size := binary.Varint(r.b)
+	if r.bad || size <= 0 {
+		r.bad = true
+		return 0
+	}
+	r.b = r.b[size:]
+	return n
+}
+
+func (r *reader) visitor() queue.Visitor {
+	n := int(r.byte())
+	if n == 0 {
+		return queue.VisitorOf(r.bytes(12))
+	}
+	v, err := queue.ParseVisitor(string(r.bytes(n)))
+	if err != nil {
+		r.bad = true
+	}
+	return v
+}
+
+// done reports whether all was read and nothing was wrong.
+func (r *reader) done() bool { return !r.bad && len(r.b) == 0 }
