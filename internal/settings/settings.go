@@ -1,0 +1,149 @@
+// Package settings is what every node knows of the operators' wishes: policies, the switch over all items, the tokens
+// of servers. The admin nodes write them (SQL), publish a copy in the store, and all nodes hold it in memory and in
+// their data folder. A Settings does not change once made.
+package settings
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/sluicehq/sluice/queue"
+)
+
+// Switch is the one switch over all items.
+type Switch string
+
+// The positions of the switch.
+const (
+	Normal Switch = "normal"
+	Pass   Switch = "pass" // everybody passes everywhere
+	Hold   Switch = "hold" // nobody new is let in anywhere
+)
+
+// Valid reports whether the word is a position of the switch.
+func (s Switch) Valid() bool { return s == Normal || s == Pass || s == Hold }
+
+// Hash is the SHA-256 of a token: all that is kept of it. Tokens have 160 random bits and more, so that no slow hash is
+// needed.
+type Hash [sha256.Size]byte
+
+// HashToken gives what is kept of a token.
+func HashToken(token string) Hash { return sha256.Sum256([]byte(token)) }
+
+// String gives the hash in hex.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// MarshalText writes the hash in hex.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads the hash in hex.
+func (h *Hash) UnmarshalText(b []byte) error {
+	if n, err := hex.Decode(h[:], b); err != nil || n != len(h) {
+		return fmt.Errorf("token hash %q: not %d bytes of hex", b, len(h))
+	}
+	return nil
+}
+
+// ServiceToken is the token of a server that asks for its own users.
+type ServiceToken struct {
+	Name      string `json:"name"`
+	ExpiresMS int64  `json:"expires_ms"` // unix ms; 0 = never
+}
+
+// Data is the content of Settings, to make and to publish them.
+type Data struct {
+	Version       int64                          `json:"version"` // rises with each write
+	Owner         string                         `json:"owner"`   // id of the database they come from
+	Switch        Switch                         `json:"switch"`
+	Policies      map[queue.Pattern]queue.Policy `json:"policies"`
+	ServiceTokens map[Hash]ServiceToken          `json:"service_tokens"`
+}
+
+// Settings are what is in force. Read only.
+type Settings struct {
+	data     Data
+	policies *queue.Policies
+}
+
+// New makes Settings of data, which must not be changed afterwards.
+func New(d Data) *Settings {
+	if !d.Switch.Valid() {
+		d.Switch = Normal
+	}
+	return &Settings{data: d, policies: queue.NewPolicies(d.Version, d.Policies)}
+}
+
+// Known reports whether these settings come from a database, and not from the program's defaults alone.
+func (s *Settings) Known() bool { return s.data.Version > 0 }
+
+// Version rises with each write; 0 = not known.
+func (s *Settings) Version() int64 { return s.data.Version }
+
+// Owner is the id of the database that the settings come from.
+func (s *Settings) Owner() string { return s.data.Owner }
+
+// Switch is the position of the switch over all items.
+func (s *Settings) Switch() Switch { return s.data.Switch }
+
+// Policies finds the policy of an item.
+func (s *Settings) Policies() *queue.Policies { return s.policies }
+
+// For gives the policy in force for an item and the pattern it comes from.
+func (s *Settings) For(item queue.Item) (queue.Pattern, queue.Policy) { return s.policies.For(item) }
+
+// Policy gives the policy written under exactly this pattern.
+func (s *Settings) Policy(p queue.Pattern) (queue.Policy, bool) {
+	policy, ok := s.data.Policies[p]
+	return policy, ok
+}
+
+// Patterns gives all patterns with a policy of their own, in no order.
+func (s *Settings) Patterns() []queue.Pattern {
+	ps := make([]queue.Pattern, 0, len(s.data.Policies))
+	for p := range maps.Keys(s.data.Policies) {
+		ps = append(ps, p)
+	}
+	return ps
+}
+
+// ServiceToken gives the name of a service token that is valid now. The look-up is by hash, so that its time tells
+// nothing of the tokens there are.
+func (s *Settings) ServiceToken(token string) (name string, ok bool) {
+	t, ok := s.data.ServiceTokens[HashToken(token)]
+	if !ok || t.ExpiresMS > 0 && time.Now().UnixMilli() >= t.ExpiresMS {
+		return "", false
+	}
+	return t.Name, true
+}
+
+// Encode gives the published form.
+func (s *Settings) Encode() ([]byte, error) { return json.Marshal(s.data) }
+
+// Decode reads the published form. Fields it does not know are passed over and fields that are missing have their
+// defaults, so that nodes of two versions of the program run side by side.
+func Decode(b []byte) (*Settings, error) {
+	var raw struct {
+		Data
+		Policies map[queue.Pattern]json.RawMessage `json:"policies"`
+	}
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return nil, fmt.Errorf("settings: %w", err)
+	}
+	if raw.Version <= 0 || raw.Owner == "" {
+		return nil, fmt.Errorf("settings: no version or no owner")
+	}
+	d := raw.Data
+	d.Policies = make(map[queue.Pattern]queue.Policy, len(raw.Policies))
+	for pattern, body := range raw.Policies {
+		policy := queue.DefaultPolicy()
+		if err := json.Unmarshal(body, &policy); err != nil {
+			return nil, fmt.Errorf("settings: policy %s: %w", pattern, err)
+		}
+		d.Policies[pattern] = policy
+	}
+	return New(d), nil
+}
