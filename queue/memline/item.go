@@ -1,0 +1,213 @@
+package memline
+
+import (
+	"sync"
+
+	"github.com/sluicehq/sluice/queue"
+)
+
+// item is all that is kept of one item. See the table in docs/line.md.
+type item struct {
+	mu   sync.Mutex
+	gone bool // no longer in the shard
+
+	header   queue.Header
+	limits   queue.Limits
+	books    queue.Counts // Reserved as set; Waiting and Running are those of the sets, filled in by counts
+	waiting  map[queue.Visitor]place
+	order    sorted // of waiting, by score
+	running  map[queue.Visitor]*stay
+	ends     sorted // of running, by deadline
+	marks    marks
+	keys     keys
+	offSince int64
+	disarmed bool // turned off by hand, and the traffic has not been low since
+
+	last          int64 // the highest score given
+	tokens        float64
+	settledUS     int64
+	debt          int64
+	holdMS        int64
+	reservedUntil int64
+
+	lost       int64 // ms that were no time: live time is now less lost
+	steppedMS  int64 // the last step of a mover with a pace; 0 = none yet
+	dueMS      int64 // when the last step wanted the next
+	emptySince int64 // 0 = somebody waits
+	lowSince   int64 // 0 = there is traffic
+	sweptMS    int64
+	swept      entry // the last one looked at for silence
+}
+
+// place is one visitor in waiting.
+type place struct {
+	score int64
+	heard int64 // live second
+}
+
+// stay is one visitor in running.
+type stay struct {
+	deadline  int64 // live ms
+	admission queue.Admission
+}
+
+func (it *item) live(now instant) int64 { return now.ms - it.lost }
+
+func (it *item) rate() float64 {
+	if it.header.Override != nil {
+		return *it.header.Override
+	}
+	return it.limits.Inflow
+}
+
+// settle brings the bucket up to now at the rate in force. It holds one second's worth and one person: with less,
+// fractions would be lost between steps.
+func (it *item) settle(now instant) {
+	if it.header.State != queue.Open || now.us <= it.settledUS {
+		return
+	}
+	it.tokens = it.tokensAt(now)
+	it.settledUS = now.us
+}
+
+// tokensAt is what the bucket of an open queue holds at now.
+func (it *item) tokensAt(now instant) float64 {
+	rate := it.rate()
+	gained := float64(rate*float64(now.us-it.settledUS)) / 1e6
+	return min(rate+1, it.tokens+gained)
+}
+
+// wholeTokens is how many people the bucket lets in. Sums of fractions end a hair below the whole number.
+func (it *item) wholeTokens() int64 {
+	if it.rate() <= 0 {
+		return 0
+	}
+	return int64(it.tokens + 1e-9)
+}
+
+func (it *item) spend(n int64) { it.tokens = max(0, it.tokens-float64(n)) }
+
+// setRate notes the inflow in force after it may have changed, and reports whether it has.
+func (it *item) setRate() bool {
+	rate := it.rate()
+	it.tokens = min(it.tokens, rate+1)
+	changed := it.header.Inflow != rate
+	it.header.Inflow = rate
+	return changed
+}
+
+// take replaces the limits by newer ones.
+func (it *item) take(l queue.Limits, now instant) {
+	if l.Version <= it.limits.Version {
+		return
+	}
+	it.settle(now)
+	it.limits = l
+	if it.setRate() {
+		it.changed(now)
+	}
+}
+
+// changed gives the header a new version.
+func (it *item) changed(now instant) { it.header.Version = max(it.header.Version+1, now.ms) }
+
+// reserved is how many people are known to be inside but not in running.
+func (it *item) reserved(now instant) int64 {
+	if now.ms >= it.reservedUntil {
+		return 0
+	}
+	return it.books.Reserved
+}
+
+// room is how many more may come into running.
+func (it *item) room(now instant) int64 {
+	if it.limits.MaxActive == 0 {
+		return queue.MaxNumber
+	}
+	return max(0, it.limits.MaxActive-int64(len(it.running))-it.reserved(now))
+}
+
+func (it *item) counts(now instant) queue.Counts {
+	c := it.books
+	c.Waiting, c.Running, c.Reserved = int64(len(it.waiting)), int64(len(it.running)), it.reserved(now)
+	return c
+}
+
+// lineUp puts a visitor into waiting.
+func (it *item) lineUp(v queue.Visitor, score int64, now instant) {
+	if it.waiting == nil {
+		it.waiting = map[queue.Visitor]place{}
+	}
+	it.waiting[v] = place{score: score, heard: it.live(now) / 1000}
+	it.order.Insert(entry{score, v})
+	it.emptySince = 0
+}
+
+// leaveLine takes a visitor out of waiting; the caller keeps the books.
+func (it *item) leaveLine(v queue.Visitor, p place) {
+	delete(it.waiting, v)
+	it.order.Remove(entry{p.score, v})
+}
+
+// silent reports whether somebody in waiting has not been heard of for too long.
+func (it *item) silent(v queue.Visitor, now instant) bool {
+	return it.waiting[v].heard < (it.live(now)-it.limits.AbandonMS)/1000
+}
+
+// enter puts a visitor into running until a deadline.
+func (it *item) enter(v queue.Visitor, a queue.Admission, deadline int64) *stay {
+	if it.running == nil {
+		it.running = map[queue.Visitor]*stay{}
+	}
+	s := &stay{deadline: deadline, admission: a}
+	it.running[v] = s
+	it.ends.Insert(entry{deadline, v})
+	return s
+}
+
+// extend moves the deadline of a stay.
+func (it *item) extend(v queue.Visitor, s *stay, deadline int64) {
+	it.ends.Remove(entry{s.deadline, v})
+	s.deadline = deadline
+	it.ends.Insert(entry{deadline, v})
+}
+
+// exit takes a visitor out of running; the caller keeps the books.
+func (it *item) exit(v queue.Visitor, s *stay) {
+	delete(it.running, v)
+	it.ends.Remove(entry{s.deadline, v})
+}
+
+// expire ends a stay whose deadline has passed, and reports whether it was never claimed.
+func (it *item) expire(v queue.Visitor, s *stay) (noShow bool) {
+	it.exit(v, s)
+	if s.admission.ClaimedMS == 0 {
+		it.books.NoShow++
+		return true
+	}
+	it.books.Finished++
+	return false
+}
+
+// showUp counts the reserved room down: one of those known to be inside has come into running.
+func (it *item) showUp() {
+	it.books.Reserved = max(0, it.books.Reserved-1)
+}
+
+// empty clears both sets.
+func (it *item) empty() {
+	it.waiting, it.order = nil, sorted{}
+	it.running, it.ends = nil, sorted{}
+	it.swept, it.sweptMS = entry{}, 0
+}
+
+// hidden reports whether positions are not shown: a draw is under way.
+func (it *item) hidden() bool { return it.header.State == queue.Prequeue && it.limits.Random }
+
+// position is the rank of a place, 1 = next; 0 where it is hidden.
+func (it *item) position(v queue.Visitor, p place) int64 {
+	if it.hidden() {
+		return 0
+	}
+	return int64(it.order.Rank(entry{p.score, v})) + 1
+}

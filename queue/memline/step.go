@@ -1,0 +1,188 @@
+package memline
+
+import (
+	"context"
+	"math"
+
+	"github.com/sluicehq/sluice/queue"
+)
+
+const (
+	leastHoldMS = 2000 // after a loss
+	idleMS      = 1000 // between two steps where nothing is due
+	mostMoved   = 300  // by one step whose order names no number
+)
+
+// Step lets time pass at one item: stays end, the next go in, silent visitors leave, the queue goes off. It never fails.
+func (l *Line) Step(_ context.Context, id queue.Item, o queue.StepOrder) (queue.StepReport, error) {
+	now := l.now()
+	out := queue.StepReport{Header: queue.Header{Item: id}, NowMS: now.ms, Requests: -1, DueMS: now.ms + idleMS}
+	it := l.lock(id)
+	if it == nil {
+		out.Missing = true
+		return out, nil
+	}
+	defer it.mu.Unlock()
+	if !it.header.On() {
+		l.rearm(it, now)
+		out.Missing = l.forgetOld(it, now)
+		out.Header, out.Counts, out.LastScore = it.header, it.counts(now), it.last
+		return out, nil
+	}
+	out.Restored = l.heal(it, o, now)
+	out.LagMS = it.passTime(o.TickMS, now)
+	it.take(o.Limits, now)
+	it.settle(now)
+	it.marks.turn(it.limits, now)
+
+	s := step{item: it, now: now, out: &out, budget: o.Most}
+	if s.budget <= 0 {
+		s.budget = mostMoved
+	}
+	s.expire()
+	s.admit()
+	s.sweep()
+	out.Requests = l.release(it, now, &out)
+	out.Header, out.Counts, out.LastScore = it.header, it.counts(now), it.last
+	if head, ok := it.order.First(); ok {
+		out.HeadScore = head.score
+	}
+	it.dueMS = s.due()
+	out.DueMS = it.dueMS
+	return out, nil
+}
+
+// passTime keeps the account of live time: a gap between two steps is nobody's. It answers how late this step is.
+func (it *item) passTime(tickMS int64, now instant) (lagMS int64) {
+	if it.dueMS > 0 {
+		lagMS = max(0, now.ms-max(it.dueMS, it.steppedMS+tickMS))
+	}
+	if tickMS <= 0 {
+		return lagMS
+	}
+	if gap := now.ms - it.steppedMS; it.steppedMS > 0 && gap > 2*tickMS+2000 {
+		it.lost += gap - tickMS
+	}
+	it.steppedMS = now.ms
+	return lagMS
+}
+
+// step is one step under way.
+type step struct {
+	item   *item
+	now    instant
+	out    *queue.StepReport
+	budget int // visitors that may still be moved
+}
+
+// expire ends the stays that are over.
+func (s *step) expire() {
+	it, live := s.item, s.item.live(s.now)
+	for e, ok := it.ends.First(); ok && e.score <= live; e, ok = it.ends.First() {
+		if s.budget == 0 {
+			s.out.More = true
+			return
+		}
+		s.budget--
+		if it.expire(e.visitor, it.running[e.visitor]) {
+			s.out.NoShow++
+		} else {
+			s.out.Finished++
+		}
+	}
+}
+
+// admit lets the next in: as many as were ordered by hand, and as many as the rate and the room allow.
+func (s *step) admit() {
+	it := s.item
+	if state := it.header.State; state != queue.Open && state != queue.Paused || s.now.ms < it.holdMS {
+		return
+	}
+	var due int64
+	if it.header.State == queue.Open {
+		due = min(it.wholeTokens(), it.room(s.now))
+	}
+	deadline := it.live(s.now) + it.limits.ClaimMS
+	for due+it.debt > 0 {
+		e, ok := it.order.First()
+		if !ok {
+			break
+		}
+		if s.budget == 0 {
+			s.out.More = true
+			break
+		}
+		s.budget--
+		if it.silent(e.visitor, s.now) {
+			s.abandon(e)
+			continue
+		}
+		it.leaveLine(e.visitor, place{score: e.score})
+		it.enter(e.visitor, queue.Admission{Kind: queue.Let, AdmittedMS: s.now.ms}, deadline)
+		it.books.Admitted++
+		s.out.Admitted = append(s.out.Admitted, queue.LetIn{Visitor: e.visitor, Score: e.score})
+		if it.debt > 0 {
+			it.debt--
+		} else {
+			due--
+			it.spend(1)
+		}
+	}
+	if len(it.waiting) == 0 {
+		it.debt = 0
+	}
+}
+
+func (s *step) abandon(e entry) {
+	s.item.leaveLine(e.visitor, place{score: e.score})
+	s.item.books.Abandoned++
+	s.out.Abandoned++
+}
+
+// sweep looks through a part of the line for silent visitors, so large that all of it has its turn within a quarter of
+// the abandon time.
+func (s *step) sweep() {
+	it := s.item
+	part := it.order.Len()
+	if pace := it.limits.AbandonMS / 4; it.sweptMS > 0 && pace > 0 {
+		share := float64(s.now.ms-it.sweptMS) / float64(pace)
+		part = int(math.Ceil(float64(part) * min(1, max(0, share))))
+	}
+	it.sweptMS = s.now.ms
+	var silent []entry
+	for e := range it.order.From(it.swept) {
+		if part == 0 || len(silent) == s.budget {
+			part = -1
+			break
+		}
+		part--
+		it.swept = e
+		if it.silent(e.visitor, s.now) {
+			silent = append(silent, e)
+		}
+	}
+	if part >= 0 {
+		it.swept = entry{} // came to the end: again from the head
+	}
+	for _, e := range silent {
+		s.abandon(e)
+	}
+	s.budget -= len(silent)
+}
+
+// due says when the next step is needed at the latest.
+func (s *step) due() int64 {
+	it, now := s.item, s.now.ms
+	if s.out.More {
+		return now
+	}
+	due := now + idleMS
+	if rate := it.rate(); it.header.State == queue.Open && len(it.waiting) > 0 && rate > 0 && it.room(s.now) > 0 {
+		wait := math.Ceil(max(0, 1-it.tokens) / rate * 1000)
+		due = min(due, max(it.holdMS, now+int64(min(wait, idleMS))))
+	}
+	if e, ok := it.ends.First(); ok {
+		due = min(due, max(now, e.score+it.lost))
+	}
+	return due
+}

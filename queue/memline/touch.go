@@ -1,0 +1,77 @@
+package memline
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/queue"
+)
+
+// Touch takes in signs of life. Repeating one is harmless. It never fails.
+func (l *Line) Touch(_ context.Context, id queue.Item, beats []queue.Beat) (queue.TouchReport, error) {
+	now := l.now()
+	out := queue.TouchReport{Header: queue.Header{Item: id}, NowMS: now.ms}
+	it := l.lock(id)
+	if it == nil {
+		return out, nil
+	}
+	defer it.mu.Unlock()
+	for i := range beats {
+		if !it.header.On() {
+			break
+		}
+		switch b := &beats[i]; b.Kind {
+		case queue.Heard:
+			if p, ok := it.waiting[b.Visitor]; ok {
+				p.heard = it.live(now) / 1000
+				it.waiting[b.Visitor] = p
+			} else {
+				out.Missing = append(out.Missing, i)
+			}
+		case queue.Renew:
+			if !it.renew(b, now) {
+				out.Ended = append(out.Ended, i)
+			}
+		}
+	}
+	out.Header = it.header
+	return out, nil
+}
+
+// renew prolongs the stay that a pass belongs to, or begins one where the pass is from before the queue or a loss. It
+// reports false where the pass was ended.
+func (it *item) renew(b *queue.Beat, now instant) bool {
+	if b.Generation < it.header.PassesFrom || it.marks.of(b.Visitor).ended >= b.IssuedMS {
+		return false
+	}
+	deadline := b.EndsMS + queue.PassLeewayMS - it.lost
+	if s := it.running[b.Visitor]; s != nil {
+		a := &s.admission
+		switch {
+		case a.ClaimedMS == 0:
+			it.marks.set(b.Visitor, it.last, -1)
+			a.ClaimedMS, a.IssuedMS, a.PassEndsMS = b.IssuedMS, b.IssuedMS, b.EndsMS
+			it.extend(b.Visitor, s, max(s.deadline, deadline))
+		default:
+			a.IssuedMS = max(a.IssuedMS, b.IssuedMS)
+			if b.EndsMS > a.PassEndsMS {
+				a.PassEndsMS = b.EndsMS
+				it.extend(b.Visitor, s, max(s.deadline, deadline))
+			}
+		}
+		return true
+	}
+	if now.ms >= b.EndsMS+queue.PassLeewayMS {
+		return true
+	}
+	if p, ok := it.waiting[b.Visitor]; ok {
+		it.leaveLine(b.Visitor, p)
+		it.marks.set(b.Visitor, p.score, -1)
+		it.books.Left++
+	}
+	it.enter(b.Visitor, queue.Admission{
+		Kind: queue.Carried, AdmittedMS: now.ms, ClaimedMS: b.IssuedMS, IssuedMS: b.IssuedMS, PassEndsMS: b.EndsMS,
+	}, deadline)
+	it.books.Carried++
+	it.showUp()
+	return true
+}
