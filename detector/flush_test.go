@@ -1,0 +1,298 @@
+package detector
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluicehq/sluice/queue"
+)
+
+// scripted is a traffic that remembers what it was handed, sums it, and answers as told.
+type scripted struct {
+	mu      sync.Mutex
+	calls   [][]Sample
+	at      []time.Time
+	sums    map[queue.Item]float64
+	fail    error
+	refuse  bool          // disarmed: nothing is activated
+	slow    time.Duration // before it answers
+	on      map[queue.Item]queue.Header
+	counted map[int64]bool
+}
+
+func newScripted() *scripted {
+	return &scripted{sums: map[queue.Item]float64{}, on: map[queue.Item]queue.Header{}, counted: map[int64]bool{}}
+}
+
+func (s *scripted) Flush(ctx context.Context, samples []Sample) ([]Verdict, error) {
+	select {
+	case <-time.After(s.slow):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, samples)
+	s.at = append(s.at, time.Now())
+	if s.fail != nil {
+		return nil, s.fail
+	}
+	var verdicts []Verdict
+	for _, x := range samples {
+		if !s.counted[x.Seq] {
+			s.sums[x.Item] += float64(x.Requests())
+		}
+		s.counted[x.Seq] = true
+		v := Verdict{Item: x.Item, Measures: Measures{Requests: s.sums[x.Item]}, Header: s.on[x.Item]}
+		_, tripped := Decide(x.Limits.Trigger, v.Measures)
+		if (tripped || x.Force) && !s.refuse && !v.Header.On() {
+			v.Header = queue.Header{Item: x.Item, State: queue.Open, Generation: v.Header.Generation + 1, Version: v.Header.Version + 1}
+			v.Activated = true
+			s.on[x.Item] = v.Header
+		}
+		verdicts = append(verdicts, v)
+	}
+	return verdicts, nil
+}
+
+func (s *scripted) taken() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.calls)
+}
+
+// node is a Counter and a Flusher in a synctest bubble.
+type node struct {
+	*Counter
+	*Flusher
+	traffic   *scripted
+	activated []Verdict
+	seen      []queue.Header
+	failed    []error
+}
+
+func start(t *testing.T, traffic *scripted, nodes int) *node {
+	n := &node{Counter: NewCounter(), traffic: traffic}
+	n.Flusher = NewFlusher(FlusherOptions{
+		Counter: n.Counter, Traffic: traffic, Node: "node-1", Nodes: func() int { return nodes },
+		Limits:    func(queue.Item) queue.Limits { return queue.Limits{Trigger: sale.Trigger} },
+		Seen:      func(h queue.Header) { n.seen = append(n.seen, h) },
+		Activated: func(v Verdict) { n.activated = append(n.activated, v) },
+		Failed:    func(err error) { n.failed = append(n.failed, err) },
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { n.Run(ctx); close(done) }()
+	t.Cleanup(func() { stop(); <-done })
+	return n
+}
+
+func (n *node) hit(item queue.Item, times int) (trips int) {
+	for range times {
+		if n.Count(item, "visitor-000000001", false, sale, time.Now().UnixMilli()) {
+			trips++
+		}
+	}
+	return trips
+}
+
+func TestFlusherPaces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := start(t, newScripted(), 1)
+		time.Sleep(1150 * time.Millisecond)
+		if n.traffic.taken() != 0 {
+			t.Fatal("an empty flush went out")
+		}
+		n.hit("far", 10)
+		time.Sleep(900 * time.Millisecond)
+		if n.traffic.taken() != 0 {
+			t.Fatal("a far item went out before its second")
+		}
+		time.Sleep(200 * time.Millisecond)
+		if n.traffic.taken() != 1 {
+			t.Fatalf("%d flushes after a second", n.traffic.taken())
+		}
+		n.hit("far", 245)
+		time.Sleep(time.Second)
+		n.hit("far", 1) // now close: 255 of 500
+		time.Sleep(110 * time.Millisecond)
+		if n.traffic.taken() != 3 || len(n.activated) != 0 {
+			t.Fatalf("%d flushes, %d activations", n.traffic.taken(), len(n.activated))
+		}
+		n.hit("far", 243) // 499
+		time.Sleep(110 * time.Millisecond)
+		if len(n.activated) != 0 {
+			t.Fatal("499 of 500 tripped")
+		}
+		n.hit("far", 1)
+		synctest.Wait() // without any time: one pending is what is left
+		if len(n.activated) != 1 || !n.activated[0].Header.On() || len(n.seen) == 0 {
+			t.Fatalf("activated %v", n.activated)
+		}
+	})
+}
+
+// B020, invariant one-activation: thousands ask at once, one activation goes out.
+func TestOneTripIsOneActivation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		traffic := newScripted()
+		traffic.slow = 20 * time.Millisecond
+		a, b := start(t, traffic, 2), start(t, traffic, 2)
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		passed, on := 0, 0
+		for i := range 5000 {
+			wg.Go(func() {
+				n := a
+				if i%2 == 1 {
+					n = b
+				}
+				if !n.Count("sku-1", "visitor-000000001", true, sale, time.Now().UnixMilli()) {
+					mu.Lock()
+					passed++
+					mu.Unlock()
+					return
+				}
+				h, err := n.Trip(t.Context(), "sku-1")
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil && h.On() && h.Generation == 1 {
+					on++
+				}
+			})
+		}
+		wg.Wait()
+		time.Sleep(2 * time.Second)
+		if passed > 2*499 || on != 5000-passed {
+			t.Errorf("%d passed, %d saw the queue on", passed, on)
+		}
+		if n := len(a.activated) + len(b.activated); n != 1 {
+			t.Errorf("%d activations", n)
+		}
+	})
+}
+
+func TestARefusedTripIsNotAskedAgainAtEachRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := start(t, newScripted(), 1)
+		n.traffic.refuse = true
+		if n.hit("sku-1", 500) != 1 {
+			t.Fatal("no trip")
+		}
+		if h, err := n.Trip(t.Context(), "sku-1"); err != nil || h.On() {
+			t.Fatal(h, err)
+		}
+		if trips := n.hit("sku-1", 100); trips != 0 {
+			t.Errorf("%d trips right after it was refused", trips)
+		}
+		time.Sleep(refusedFor)
+		if n.hit("sku-1", 1) != 1 {
+			t.Error("no trip a second later")
+		}
+	})
+}
+
+func TestAFailedFlushIsSentAgainUnderItsNumbers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := start(t, newScripted(), 1)
+		n.traffic.fail = errors.New("the store is away")
+		n.hit("sku-1", 300)
+		n.hit("sku-2", 7)
+		time.Sleep(1100 * time.Millisecond)
+		n.hit("sku-1", 20)
+		time.Sleep(3 * time.Second)
+		if len(n.failed) == 0 {
+			t.Fatal("nobody was told")
+		}
+		n.traffic.mu.Lock()
+		n.traffic.fail = nil
+		first := n.traffic.calls[0]
+		n.traffic.mu.Unlock()
+		time.Sleep(1100 * time.Millisecond)
+		if got := n.traffic.sums["sku-1"]; got != 320 {
+			t.Errorf("sku-1 counts %v", got)
+		}
+		if got := n.traffic.sums["sku-2"]; got != 7 {
+			t.Errorf("sku-2 counts %v", got)
+		}
+		n.traffic.mu.Lock()
+		defer n.traffic.mu.Unlock()
+		for _, s := range first {
+			if !n.traffic.counted[s.Seq] {
+				t.Errorf("%s came with another number", s.Item)
+			}
+			if s.Item == "sku-1" && s.Counts[0].AgeMS < 3000 {
+				t.Errorf("the ages did not follow: %+v", s.Counts)
+			}
+		}
+	})
+}
+
+func TestCountsThatNoFlushCouldTakeAreDroppedWithTheirWindow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := start(t, newScripted(), 1)
+		n.traffic.fail = errors.New("the store is away")
+		n.hit("sku-1", 100)
+		time.Sleep(2 * time.Minute)
+		n.traffic.mu.Lock()
+		n.traffic.fail = nil
+		n.traffic.mu.Unlock()
+		time.Sleep(2 * time.Second)
+		if got := n.traffic.sums["sku-1"]; got != 0 || n.Flusher.Dropped() != 100 {
+			t.Errorf("sum %v, dropped %d", got, n.Flusher.Dropped())
+		}
+	})
+}
+
+func TestATripWithTheStoreAwayEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := start(t, newScripted(), 1)
+		n.traffic.slow = time.Minute
+		n.hit("sku-1", 500)
+		began := time.Now()
+		_, err := n.Trip(t.Context(), "sku-1")
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > patience {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		if n.hit("sku-1", 50) != 0 {
+			t.Error("the next requests ask at once again")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if _, err := n.Trip(ctx, "sku-1"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the caller's own deadline: %v", err)
+		}
+		time.Sleep(time.Second)
+	})
+}
+
+func TestTheLastCountsGoOutWhenANodeDrains(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		traffic := newScripted()
+		n := &node{Counter: NewCounter(), traffic: traffic}
+		n.Flusher = NewFlusher(FlusherOptions{
+			Counter: n.Counter, Traffic: traffic,
+			Limits: func(queue.Item) queue.Limits { return queue.Limits{Trigger: sale.Trigger} },
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		go n.Run(ctx)
+		time.Sleep(1550 * time.Millisecond)
+		n.hit("sku-1", 3)
+		stop()
+		synctest.Wait()
+		if traffic.sums["sku-1"] != 3 {
+			t.Errorf("%v", traffic.sums)
+		}
+	})
+}

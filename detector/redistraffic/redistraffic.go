@@ -1,0 +1,154 @@
+// Package redistraffic counts the traffic of all nodes together in Redis, beside the line of each item, so that one
+// script counts, compares with the triggers and turns the queue on.
+package redistraffic
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sluicehq/sluice/detector"
+	"github.com/sluicehq/sluice/internal/clock"
+	"github.com/sluicehq/sluice/queue"
+	"github.com/sluicehq/sluice/queue/redisline"
+)
+
+//go:embed count.lua
+var countSource string
+
+var countScript = redisline.NewScript(countSource)
+
+// slots is how many HyperLogLogs of active visitors take turns; two neighbours are a 24th of the session apart, which
+// bounds the error of the count of active users to that part of them.
+const slots = 25
+
+// mostInPipe is how many samples go out in one round trip.
+const mostInPipe = 100
+
+// Traffic is the traffic of all nodes. It is safe for use by many goroutines.
+type Traffic struct {
+	client redis.UniversalClient
+	line   *redisline.Line
+	clock  clock.Clock
+}
+
+// New returns the traffic kept beside a line, in the same Redis. A nil clock is the store's own.
+func New(client redis.UniversalClient, line *redisline.Line, c clock.Clock) *Traffic {
+	return &Traffic{client: client, line: line, clock: c}
+}
+
+// Flush adds what a node has counted (detector.Sample) and gives a verdict for each item. A sample that is sent again
+// counts nothing more. An item whose script fails has its error in its verdict; the error returned is that of the
+// store, and samples without a verdict were not counted.
+func (t *Traffic) Flush(ctx context.Context, samples []detector.Sample) ([]detector.Verdict, error) {
+	verdicts := make([]detector.Verdict, 0, len(samples))
+	for len(samples) > 0 {
+		n := min(len(samples), mostInPipe)
+		got, err := t.pipe(ctx, samples[:n])
+		verdicts = append(verdicts, got...)
+		if err != nil {
+			return verdicts, err
+		}
+		samples = samples[n:]
+	}
+	return verdicts, nil
+}
+
+// pipe sends some samples in one round trip; a store that has forgotten the script is given it again, once.
+func (t *Traffic) pipe(ctx context.Context, samples []detector.Sample) ([]detector.Verdict, error) {
+	cmds, err := t.send(ctx, samples)
+	for _, cmd := range cmds {
+		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+			if err := countScript.Load(ctx, t.client).Err(); err != nil {
+				return nil, redisline.Fault(err)
+			}
+			cmds, err = t.send(ctx, samples)
+			break
+		}
+	}
+	if err != nil && len(cmds) == 0 {
+		return nil, err
+	}
+	var verdicts []detector.Verdict
+	for i, cmd := range cmds {
+		v, err := read(samples[i].Item, cmd)
+		if errors.Is(err, queue.ErrStoreDown) {
+			return verdicts, err
+		}
+		v.Err = err
+		verdicts = append(verdicts, v)
+	}
+	return verdicts, nil
+}
+
+func (t *Traffic) send(ctx context.Context, samples []detector.Sample) ([]*redis.Cmd, error) {
+	pipe := t.client.Pipeline()
+	cmds := make([]*redis.Cmd, len(samples))
+	for i, s := range samples {
+		args, err := t.args(s)
+		if err != nil {
+			return nil, err
+		}
+		cmds[i] = countScript.EvalSha(ctx, pipe, t.keys(s.Item), args...)
+	}
+	_, err := pipe.Exec(ctx)
+	return cmds, err
+}
+
+func (t *Traffic) keys(item queue.Item) []string {
+	keys := t.line.Keys(item)
+	active := keys[len(keys)-1]
+	for i := range slots {
+		keys = append(keys, active+":"+strconv.Itoa(i))
+	}
+	return keys
+}
+
+func (t *Traffic) args(s detector.Sample) ([]any, error) {
+	limits, err := json.Marshal(s.Limits)
+	if err != nil {
+		return nil, fmt.Errorf("count %s: %w", s.Item, err)
+	}
+	now, force := "", 0
+	if t.clock != nil {
+		now = strconv.FormatInt(t.clock.Now().UnixMicro(), 10)
+	}
+	if s.Force {
+		force = 1
+	}
+	args := []any{now, limits, s.Limits.Version, rand.Int64N(1<<52) + 1, s.Node, s.Seq, force, len(s.Counts), len(s.Newcomers)}
+	for _, buckets := range [][]detector.Bucket{s.Counts, s.Newcomers} {
+		for _, b := range buckets {
+			args = append(args, b.AgeMS, b.N)
+		}
+	}
+	for _, v := range s.Active {
+		args = append(args, string(v))
+	}
+	return args, nil
+}
+
+func read(item queue.Item, cmd *redis.Cmd) (detector.Verdict, error) {
+	v := detector.Verdict{Item: item}
+	got, err := cmd.Slice()
+	if err != nil {
+		return v, fmt.Errorf("count %s: %w", item, redisline.Fault(err))
+	}
+	header, _ := got[0].([]any)
+	v.Header = redisline.ReadHeader(item, header)
+	activated, _ := got[1].(int64)
+	v.Activated = activated == 1
+	for i, m := range []*float64{&v.Requests, &v.Newcomers, &v.Active} {
+		text, _ := got[2+i].(string)
+		if *m, err = strconv.ParseFloat(text, 64); err != nil {
+			return v, fmt.Errorf("count %s: measure %d: %w", item, i, err)
+		}
+	}
+	return v, nil
+}
