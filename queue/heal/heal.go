@@ -1,0 +1,175 @@
+// Package heal brings queues back that the store has lost: a node remembers what it last saw of each, and whoever
+// finds the store empty puts it there again. Places come back by tickets, passes by their signatures.
+package heal
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/sluicehq/sluice/queue"
+)
+
+// line is the part of a store that healing stands before.
+type line interface {
+	Ask(ctx context.Context, item queue.Item, asks []queue.Ask) (queue.Answers, error)
+	Step(ctx context.Context, item queue.Item, o queue.StepOrder) (queue.StepReport, error)
+	Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder) (queue.SwitchReport, error)
+}
+
+// Options configures a Line. All but Restored and Gone are required.
+type Options struct {
+	Line  line
+	Board *queue.Board
+	// Limits gives the numbers of the policy in force for an item.
+	Limits func(queue.Item) queue.Limits
+	// Lost reports whether the store has lost everything since this node last looked (another identity). It is asked
+	// when the store has nothing of a queue that should be on.
+	Lost func(context.Context) (bool, error)
+	// Restored, where set, is told of each queue that was put back.
+	Restored func(queue.Header)
+}
+
+// Line is a line whose queues survive the loss of the store.
+type Line struct {
+	o Options
+
+	mu    sync.Mutex
+	known map[queue.Item]numbers
+}
+
+// numbers are what is remembered of an item besides its header.
+type numbers struct{ last, inside int64 }
+
+// New returns a line that heals.
+func New(o Options) *Line { return &Line{o: o, known: map[queue.Item]numbers{}} }
+
+// Ask is the store's Ask; where the store has lost the item's queue it is put back first.
+func (l *Line) Ask(ctx context.Context, item queue.Item, asks []queue.Ask) (queue.Answers, error) {
+	got, err := l.o.Line.Ask(ctx, item, asks)
+	if err != nil {
+		return got, err
+	}
+	if l.missing(item, got.Header) {
+		back, err := l.Restore(ctx, item)
+		if err != nil {
+			return got, err
+		}
+		if back {
+			if got, err = l.o.Line.Ask(ctx, item, asks); err != nil {
+				return got, err
+			}
+		}
+	}
+	var last int64
+	for _, a := range got.Answers {
+		last = max(last, a.Score)
+	}
+	l.note(got.Header, last, got.Counts)
+	return got, nil
+}
+
+// Step is the store's Step with what this node knows; where the store has lost the item's queue it is put back.
+func (l *Line) Step(ctx context.Context, item queue.Item, o queue.StepOrder) (queue.StepReport, error) {
+	o.Seen = l.Known(item)
+	got, err := l.o.Line.Step(ctx, item, o)
+	if err != nil {
+		return got, err
+	}
+	if got.Missing {
+		if !l.o.Board.Get(item).On() {
+			return got, nil
+		}
+		back, err := l.Restore(ctx, item)
+		if err != nil || !back {
+			return got, err
+		}
+		if got, err = l.o.Line.Step(ctx, item, o); err != nil {
+			return got, err
+		}
+	}
+	if got.Restored {
+		l.forget(item)
+		if l.o.Restored != nil {
+			l.o.Restored(got.Header)
+		}
+	}
+	l.note(got.Header, got.LastScore, got.Counts)
+	return got, nil
+}
+
+// missing reports whether the store's answer is that of one that knows nothing of a queue that should be on.
+func (l *Line) missing(item queue.Item, h queue.Header) bool {
+	return h.Version == 0 && l.o.Board.Get(item).On()
+}
+
+// Restore puts an item's queue back into a store that has lost it, and reports whether the queue is on now. A store
+// that has lost nothing has let go of a queue that is off: this node had missed that, and learns it here.
+func (l *Line) Restore(ctx context.Context, item queue.Item) (bool, error) {
+	known := l.Known(item)
+	if !known.Header.On() {
+		return false, nil
+	}
+	lost, err := l.o.Lost(ctx)
+	if err != nil {
+		return false, err
+	}
+	if !lost {
+		off := known.Header
+		off.State = queue.Off
+		off.Version++
+		l.o.Board.Put(off)
+		l.forget(item)
+		return false, nil
+	}
+	got, err := l.o.Line.Switch(ctx, item, queue.SwitchOrder{
+		Action: queue.Restore, Limits: l.o.Limits(item), Cause: known.Header.Cause, By: known.Header.By, Known: known,
+	})
+	if err != nil {
+		return false, err
+	}
+	l.o.Board.Put(got.Header)
+	if got.Changed && l.o.Restored != nil {
+		l.o.Restored(got.Header)
+	}
+	return got.Header.On(), nil
+}
+
+// RestoreAll puts back every queue that this node knows to be on. An item's error does not stop the others; all are
+// returned.
+func (l *Line) RestoreAll(ctx context.Context) error {
+	var errs []error
+	for _, h := range l.o.Board.All() {
+		if h.On() {
+			if _, err := l.Restore(ctx, h.Item); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Known is what this node remembers of an item.
+func (l *Line) Known(item queue.Item) queue.Known {
+	l.mu.Lock()
+	n := l.known[item]
+	l.mu.Unlock()
+	return queue.Known{Header: l.o.Board.Get(item), LastScore: n.last, Inside: n.inside}
+}
+
+func (l *Line) note(h queue.Header, last int64, c queue.Counts) {
+	l.o.Board.Put(h)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !h.On() {
+		delete(l.known, h.Item)
+		return
+	}
+	l.known[h.Item] = numbers{last: max(l.known[h.Item].last, last), inside: c.Running + c.Reserved}
+}
+
+func (l *Line) forget(item queue.Item) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.known, item)
+}

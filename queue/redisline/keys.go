@@ -1,0 +1,25 @@
+package redisline
+
+import "github.com/sluicehq/sluice/queue"
+
+// Every key is built here, and only here.
+
+// keys of one item, in the order in which the scripts take them; the last is that of the idempotency keys.
+func (l *Line) keys(item queue.Item) []string {
+	tag := l.tag(item)
+	return []string{
+		tag + "waiting", tag + "running", tag + "finished", tag + "queue", tag + "heard", tag + "admissions",
+		tag + "ended", tag + "ended_old", tag + "traffic", tag + "newcomers", tag + "active",
+	}
+}
+
+func (l *Line) waitingKey(item queue.Item) string { return l.tag(item) + "waiting" }
+
+func (l *Line) onceKey(item queue.Item) string { return l.tag(item) + "once" }
+
+// tag is what all keys of an item begin with; the braces make it one slot of a cluster.
+func (l *Line) tag(item queue.Item) string { return l.prefix + "{" + string(item) + "}:" }
+
+// Keys gives the keys of an item's line in the order of the scripts' prelude, for scripts beside it (the detector's
+// count) that share the prelude.
+func (l *Line) Keys(item queue.Item) []string { return l.keys(item) }

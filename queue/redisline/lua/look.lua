@@ -1,0 +1,32 @@
+-- look.lua: how one queue, and one visitor of it, stands. Changes nothing but what time changes anyway.
+-- KEYS[1..11]  the keys of the line, see prelude.lua
+-- ARGV[1]  now_us   '' = the store's clock; else a virtual one (tests)
+-- ARGV[2]  visitor  '' = none
+-- Returns  {header, counts, now_ms, tokens, debt, last, hold_ms, requests, standing}; standing is {} or
+--          {'waiting', score, rank, heard ms} or {'inside', kind, admitted_ms, claimed_ms, issued_ms, pass_ends_ms}
+-- Cost     O(log N) and what has left the traffic window
+-- Why one script: header, counts and place must be of one instant.
+
+local now_us = clock(ARGV[1])
+local now_ms = floor(now_us / 1000)
+local visitor = ARGV[2]
+local q = load()
+if q.exists then settle(q, now_us) end
+
+local standing = {}
+if visitor ~= '' and q.state ~= 'off' then
+  local ends = tonumber(call('ZSCORE', K.running, visitor) or nil)
+  local score = tonumber(call('ZSCORE', K.waiting, visitor) or nil)
+  if ends and ends > live(q, now_ms) then
+    local stay = read_stay(call('HGET', K.admissions, visitor))
+    if stay then
+      standing = { 'inside', stay.kind, int(stay.admitted), int(stay.claimed), int(stay.issued), int(pass_ends(q, stay)) }
+    end
+  elseif score then
+    local second = tonumber(call('HGET', K.heard, visitor) or 0)
+    standing = { 'waiting', int(score), call('ZRANK', K.waiting, visitor) + 1, int(second * 1000 + q.lost) }
+  end
+end
+local requests = window_sum(K.traffic, now_ms, window_of(K.traffic))
+return { header(q), counts(q, now_ms), int(now_ms), string.format('%.17g', q.tokens), int(q.debt), int(q.last), int(q.hold),
+  string.format('%.17g', requests), standing }

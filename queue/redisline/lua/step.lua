@@ -1,0 +1,208 @@
+-- step.lua: time passes at one item: stays end, silent visitors leave, the next go in, the queue may go off.
+-- KEYS[1..11]  the keys of the line, see prelude.lua
+-- ARGV[1]  now_us         '' = the store's clock; else a virtual one (tests)
+-- ARGV[2]  limits         JSON of the policy's numbers, '' = none
+-- ARGV[3]  limits_version integer
+-- ARGV[4]  most           most visitors to move in this call, integer 1..300
+-- ARGV[5]  tick_ms        the mover's pace; 0 = a silence between steps counts as time
+-- ARGV[6]  epoch          of a new epoch, where a loss is found
+-- ARGV[7]  seen_gen       what the node knows: generation,
+-- ARGV[8]  seen_ver         version,
+-- ARGV[9]  seen_from        passes_from,
+-- ARGV[10] seen_last        highest score,
+-- ARGV[11] seen_inside      running + reserved,
+-- ARGV[12] hold_ms          how long nobody goes in after a loss
+-- Returns  {header, counts, now_ms, visitors let in as visitor, score, …, next first, no_show, finished, abandoned,
+--          released ('' = no), restored, more, due_ms, last, head score, requests, lag_ms}; {} where nothing is kept
+-- Cost     O(n log N): n visitors moved (at most `most`), N the larger set
+-- Why one script: between leaving one set and entering the next a visitor is in none; a crash there loses the place.
+
+local now_us = clock(ARGV[1])
+local now_ms = floor(now_us / 1000)
+local most, tick_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
+local q = load()
+if not q.exists then return {} end
+
+local restored, lag = 0, 0
+if q.state ~= 'off' then
+  local waiting, running = call('ZCARD', K.waiting), call('ZCARD', K.running)
+  local seen_gen, seen_last = tonumber(ARGV[7]), tonumber(ARGV[10])
+  local behind = seen_gen > q.gen or (seen_gen == q.gen and (seen_last > q.last or tonumber(ARGV[8]) > q.ver))
+  if behind or waiting ~= q.nw or running ~= q.nr then
+    restored = 1
+    put(q, 'nw', waiting)
+    put(q, 'nr', running)
+    put(q, 'gen', max(q.gen, seen_gen))
+    put(q, 'from', max(q.from, tonumber(ARGV[9])))
+    put(q, 'last', max(q.last, seen_last))
+    put(q, 'epoch', tonumber(ARGV[6]))
+    put(q, 'tokens', 0)
+    put(q, 'at', q.state == 'open' and now_us or 0)
+    put(q, 'hold', now_ms + max(HOLD, tonumber(ARGV[12])))
+    put(q, 'reserved', max(0, tonumber(ARGV[11]) - running))
+    put(q, 'reserved_until', now_ms + q.session)
+    put(q, 'ver', max(q.ver, tonumber(ARGV[8])))
+    -- The books of what is left: who is there came in somehow.
+    for _, f in ipairs(books) do put(q, f, 0) end
+    put(q, 'returned', waiting)
+    put(q, 'restored', waiting)
+    put(q, 'carried', running)
+    put(q, 'step_at', 0)
+    touch_version(q, now_ms)
+  end
+end
+
+if tick_ms > 0 then
+  if q.step_at > 0 and now_ms - q.step_at > 2 * tick_ms + 2000 then
+    put(q, 'lost', q.lost + now_ms - q.step_at - tick_ms)
+  end
+  put(q, 'step_at', now_ms)
+end
+
+take_limits(q, ARGV[2], tonumber(ARGV[3]), now_us)
+if q.state == 'off' then
+  save(q)
+  return { header(q), counts(q, now_ms), int(now_ms), {}, 0, 0, 0, '', 0, 0, int(now_ms + 1000), int(q.last), '0', '-1', 0 }
+end
+settle(q, now_us)
+turn_marks(q, now_ms)
+
+local live_now = live(q, now_ms)
+local budget, more = most, 0
+
+-- Stays that are over.
+local over = call('ZRANGEBYSCORE', K.running, '-inf', int(live_now), 'LIMIT', 0, budget)
+local no_show, done = end_stays(q, over, now_ms)
+budget = budget - #over
+if #over > 0 then trim_finished() end
+
+local abandoned = 0
+local function abandon(visitors)
+  if #visitors == 0 then return end
+  call('ZREM', K.waiting, unpack(visitors))
+  call('HDEL', K.heard, unpack(visitors))
+  add(q, 'nw', -#visitors)
+  add(q, 'abandoned', #visitors)
+  abandoned = abandoned + #visitors
+end
+
+-- The line is looked through for silent visitors a part at a time, all of it within a quarter of the abandon time.
+local silent_before = floor((live_now - q.abandon) / 1000)
+local function is_silent(second) return tonumber(second or 0) < silent_before end
+
+local function sweep()
+  if q.nw == 0 then return end
+  local pace = q.abandon / 4
+  local passed = q.swept_at > 0 and now_ms - q.swept_at or pace
+  local part = min(budget, math.ceil(q.nw * min(1, passed / pace)))
+  if part < 1 then return end
+  local from = q.sweep > 0 and '(' .. int(q.sweep) or '-inf'
+  local looked = call('ZRANGEBYSCORE', K.waiting, from, '+inf', 'WITHSCORES', 'LIMIT', 0, part)
+  local names, silent = {}, {}
+  for i = 1, #looked, 2 do names[#names + 1] = looked[i] end
+  if #names > 0 then
+    for i, second in ipairs(call('HMGET', K.heard, unpack(names))) do
+      if is_silent(second) then silent[#silent + 1] = names[i] end
+    end
+    abandon(silent)
+  end
+  put(q, 'sweep', #names == part and tonumber(looked[#looked]) or 0)
+  -- Only what was looked at is paid for, so that a long line takes several calls of a tick.
+  local paid = #names == part and pace * #names / max(1, q.nw + #silent) or passed
+  put(q, 'swept_at', q.swept_at > 0 and min(now_ms, floor(q.swept_at + paid)) or now_ms)
+  if now_ms - q.swept_at > 250 and #names == part then more = 1 end
+end
+
+-- The next go in: what is due by the rate and has room, and what was ordered by hand beyond both.
+local admitted = {}
+local function admit()
+  if q.state ~= 'open' and q.debt == 0 then return end
+  if now_ms < q.hold then return end
+  local due = q.state == 'open' and max(0, min(floor(q.tokens + 1e-9), room(q, now_ms))) or 0
+  while budget > 0 and q.nw > 0 and due + q.debt > 0 do
+    local take = min(budget, due + q.debt)
+    local popped = call('ZPOPMIN', K.waiting, take)
+    local names = {}
+    for i = 1, #popped, 2 do names[#names + 1] = popped[i] end
+    if #names == 0 then break end
+    budget = budget - #names
+    local seconds, stays, running, silent = call('HMGET', K.heard, unpack(names)), {}, {}, 0
+    for i, visitor in ipairs(names) do
+      if is_silent(seconds[i]) then
+        silent = silent + 1
+      else
+        admitted[#admitted + 1] = visitor
+        admitted[#admitted + 1] = int(tonumber(popped[2 * i]))
+        running[#running + 1] = int(live_now + q.claim)
+        running[#running + 1] = visitor
+        stays[#stays + 1] = visitor
+        stays[#stays + 1] = write_stay({ kind = 'a', admitted = now_ms, claimed = 0, issued = 0 })
+      end
+    end
+    call('HDEL', K.heard, unpack(names))
+    local in_now = #names - silent
+    if in_now > 0 then
+      call('ZADD', K.running, unpack(running))
+      call('HSET', K.admissions, unpack(stays))
+    end
+    local by_hand = min(q.debt, in_now)
+    local by_rate = in_now - by_hand
+    add(q, 'debt', -by_hand)
+    put(q, 'tokens', max(0, q.tokens - by_rate))
+    due = due - by_rate
+    add(q, 'nw', -#names)
+    add(q, 'nr', in_now)
+    add(q, 'admitted', in_now)
+    add(q, 'abandoned', silent)
+    abandoned = abandoned + silent
+  end
+  if q.nw == 0 then put(q, 'debt', 0) end
+  if budget == 0 and q.nw > 0 and due + q.debt > 0 then more = 1 end
+end
+
+admit()
+sweep()
+if budget == 0 and #over > 0 then more = 1 end
+
+-- Off again: drained, or quiet for long enough.
+local released, requests = '', -1
+if q.nw == 0 then
+  if q.empty_at == 0 then put(q, 'empty_at', now_ms) end
+else
+  put(q, 'empty_at', 0)
+end
+if q.draining == 1 and q.nw == 0 then
+  released = 'drained'
+  turn_off(q, now_ms, true)
+elseif q.state == 'open' and q.auto == 1 and (q.cause == 'detector' or q.cause == 'mode') then
+  local newcomers, active
+  requests, newcomers, active = measures(q, now_ms)
+  if traffic_low(q, requests, newcomers, active) then
+    if q.low_at == 0 then put(q, 'low_at', now_ms) end
+  else
+    put(q, 'low_at', 0)
+  end
+  if q.nw == 0 and q.low_at > 0 and q.empty_at > 0 and now_ms - max(q.low_at, q.empty_at) >= q.release_after then
+    released = 'released'
+    turn_off(q, now_ms, false)
+  end
+end
+
+-- When the next step is needed.
+local due = now_ms + 1000
+local head = '0'
+if released == '' then
+  local first = q.nw > 0 and call('ZRANGE', K.waiting, 0, 0, 'WITHSCORES') or {}
+  if first[2] then
+    head = int(tonumber(first[2]))
+    local r = rate(q)
+    if q.state == 'open' and r > 0 and room(q, now_ms) >= 1 then
+      due = min(due, max(q.hold, now_ms + math.ceil(max(0, 1 - q.tokens) / r * 1000)))
+    end
+  end
+  local next_end = call('ZRANGE', K.running, 0, 0, 'WITHSCORES')
+  if next_end[2] then due = min(due, max(now_ms, tonumber(next_end[2]) + q.lost)) end
+end
+save(q)
+return { header(q), counts(q, now_ms), int(now_ms), admitted, no_show, done, abandoned, released, restored, more,
+  int(due), int(q.last), head, string.format('%.17g', requests), lag }

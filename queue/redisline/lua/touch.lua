@@ -1,0 +1,69 @@
+-- touch.lua: signs of life of many visitors of one item: heartbeats of waiting ones, renewals of those inside.
+-- KEYS[1..11]  the keys of the line, see prelude.lua
+-- ARGV[1]  now_us   '' = the store's clock; else a virtual one (tests)
+-- ARGV[2..]  five to a beat: kind (h, r), visitor, generation, issued_ms, ends_ms of the pass (r)
+-- Returns  {header, now_ms, beats (1-based) whose place is missing, beats whose pass has ended}
+-- Cost     O(n log N): n beats (at most 200), N the size of running
+-- Why one script: who is carried into running must leave the line in the same step.
+
+local now_us = clock(ARGV[1])
+local now_ms = floor(now_us / 1000)
+local q = load()
+local missing, ended = {}, {}
+
+local PER, FIRST = 5, 2
+local n = (#ARGV - FIRST + 1) / PER
+if q.state == 'off' then return { header(q), int(now_ms), missing, ended } end
+
+local visitors = {}
+for i = 1, n do visitors[i] = ARGV[FIRST + (i - 1) * PER + 1] end
+local waiting = call('ZMSCORE', K.waiting, unpack(visitors))
+local live_s = int(floor(live(q, now_ms) / 1000))
+local heard = {}
+
+local function renew(i, visitor, generation, issued, ends)
+  local _, ended_at = mark_of(visitor)
+  if generation < q.from or ended_at >= issued then
+    ended[#ended + 1] = i
+    return
+  end
+  if call('ZSCORE', K.running, visitor) then
+    local stay = read_stay(call('HGET', K.admissions, visitor))
+    if not stay or issued <= stay.issued and stay.claimed > 0 then return end
+    if stay.claimed == 0 then
+      stay.claimed = issued
+      mark(visitor, q.last, -1)
+    end
+    stay.issued = max(stay.issued, issued)
+    call('ZADD', K.running, 'GT', int(ends + LEEWAY - q.lost), visitor)
+    call('HSET', K.admissions, visitor, write_stay(stay))
+  elseif ends + LEEWAY > now_ms then
+    call('ZADD', K.running, int(ends + LEEWAY - q.lost), visitor)
+    call('HSET', K.admissions, visitor, write_stay({ kind = 'c', admitted = now_ms, claimed = issued, issued = issued }))
+    add(q, 'nr', 1)
+    add(q, 'carried', 1)
+    show_up(q)
+    if call('ZREM', K.waiting, visitor) == 1 then
+      call('HDEL', K.heard, visitor)
+      add(q, 'nw', -1)
+      add(q, 'left', 1)
+    end
+  end
+end
+
+for i = 1, n do
+  local at = FIRST + (i - 1) * PER
+  if ARGV[at] == 'h' then
+    if waiting[i] then
+      heard[#heard + 1] = visitors[i]
+      heard[#heard + 1] = live_s
+    else
+      missing[#missing + 1] = i
+    end
+  else
+    renew(i, visitors[i], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4]))
+  end
+end
+if #heard > 0 then call('HSET', K.heard, unpack(heard)) end
+save(q)
+return { header(q), int(now_ms), missing, ended }

@@ -1,0 +1,69 @@
+package redisline
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sluicehq/sluice/queue"
+)
+
+//go:embed lua/*.lua
+var sources embed.FS
+
+// NewScript makes a script of a body and the prelude that all scripts of a line share (lua/prelude.lua).
+func NewScript(body string) *redis.Script { return redis.NewScript(source("prelude") + body) }
+
+func source(name string) string {
+	b, err := sources.ReadFile("lua/" + name + ".lua")
+	if err != nil {
+		panic(err) // embedded: cannot be absent in a program that was built
+	}
+	return string(b)
+}
+
+var (
+	joinScript   = NewScript(source("join"))
+	touchScript  = NewScript(source("touch"))
+	endScript    = NewScript(source("end"))
+	stepScript   = NewScript(source("step"))
+	switchScript = NewScript(source("switch"))
+)
+
+// run calls a script and gives the parts of its answer.
+func (l *Line) run(ctx context.Context, s *redis.Script, item queue.Item, keys []string, args ...any) (reply, error) {
+	got, err := s.Run(ctx, l.client, keys, args...).Slice()
+	if err != nil {
+		return nil, fmt.Errorf("item %s: %w", item, Fault(err))
+	}
+	return reply(got), nil
+}
+
+// away are the answers of a server that cannot serve for now; what else it answers is the item's own trouble.
+var away = []string{"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "OOM", "NOREPLICAS", "TRYAGAIN", "BUSY", "MISCONF"}
+
+// Fault makes queue.ErrStoreDown of an error that says that the store cannot be reached or cannot serve, and leaves
+// any other as it is.
+func Fault(err error) error {
+	if err == nil || errors.Is(err, redis.Nil) {
+		return err
+	}
+	var answered redis.Error
+	if !errors.As(err, &answered) {
+		return queue.ErrStoreDown.Because(err)
+	}
+	for _, prefix := range away {
+		if redis.HasErrorPrefix(err, prefix) {
+			return queue.ErrStoreDown.Because(err)
+		}
+	}
+	var network net.Error
+	if errors.As(err, &network) {
+		return queue.ErrStoreDown.Because(err)
+	}
+	return err
+}

@@ -1,0 +1,51 @@
+package redisline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/sluicehq/sluice/queue"
+)
+
+// remembered is queue.Known as switch.lua takes it.
+type remembered struct {
+	queue.Header
+	LastScore int64 `json:"last_score"`
+	Inside    int64 `json:"inside"`
+}
+
+// Switch does an action to a queue as a whole (queue.SwitchOrder); queue.ErrWrongState where it is not legal from the
+// state it finds. Repeating one that has taken effect changes nothing. One script call.
+func (l *Line) Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder) (queue.SwitchReport, error) {
+	limits, version := pack(o.Limits)
+	inflow := ""
+	if o.Inflow != nil {
+		inflow = strconv.FormatFloat(*o.Inflow, 'g', -1, 64)
+	}
+	known := ""
+	if o.Action == queue.Restore {
+		b, err := json.Marshal(remembered{Header: o.Known.Header, LastScore: o.Known.LastScore, Inside: o.Known.Inside})
+		if err != nil {
+			return queue.SwitchReport{}, fmt.Errorf("restore %s: %w", item, err)
+		}
+		known = string(b)
+	}
+	keys := append(l.keys(item), l.onceKey(item))
+	r, err := l.run(ctx, switchScript, item, keys,
+		l.now(), limits, version, string(o.Action), epoch(), string(o.Cause), o.By, o.OpensMS, o.Reserved, o.Count,
+		inflow, o.Key, known, o.Known.HoldMS)
+	if err != nil {
+		return queue.SwitchReport{}, err
+	}
+	report := queue.SwitchReport{
+		Header: ReadHeader(item, r.list(1)), Counts: r.list(2).counts(), Before: ReadHeader(item, r.list(3)),
+		Changed: r.int(4) == 1, NowMS: r.int(5), Left: r.int(6),
+	}
+	if r.text(0) == "wrong_state" {
+		return report, queue.ErrWrongState.With(
+			fmt.Sprintf("The queue is %s; %s is not possible from there.", report.Header.State, o.Action))
+	}
+	return report, nil
+}

@@ -1,0 +1,39 @@
+package redisline
+
+import (
+	"context"
+
+	"github.com/sluicehq/sluice/queue"
+)
+
+// Touch tells the line of signs of life (queue.Beat), at most 200 at once, and learns whose place or session is no
+// more. Repeating it is harmless. One script call.
+func (l *Line) Touch(ctx context.Context, item queue.Item, beats []queue.Beat) (queue.TouchReport, error) {
+	args := make([]any, 0, 1+5*len(beats))
+	args = append(args, l.now())
+	for _, b := range beats {
+		args = append(args, string(b.Kind), string(b.Visitor), int64(b.Generation), b.IssuedMS, b.EndsMS)
+	}
+	r, err := l.run(ctx, touchScript, item, l.keys(item), args...)
+	if err != nil {
+		return queue.TouchReport{}, err
+	}
+	report := queue.TouchReport{Header: ReadHeader(item, r.list(0)), NowMS: r.int(1), Missing: r.ints(2), Ended: r.ints(3)}
+	for _, list := range [][]int{report.Missing, report.Ended} {
+		for i := range list {
+			list[i]-- // Lua counts from 1
+		}
+	}
+	return report, nil
+}
+
+// End ends what one visitor has at an item (queue.Ending). Repeating it is harmless. One script call.
+func (l *Line) End(ctx context.Context, item queue.Item, e queue.Ending) (queue.EndReport, error) {
+	r, err := l.run(ctx, endScript, item, l.keys(item), l.now(), string(e.Kind), string(e.Visitor))
+	if err != nil {
+		return queue.EndReport{}, err
+	}
+	return queue.EndReport{
+		Header: ReadHeader(item, r.list(0)), NowMS: r.int(1), WasWaiting: r.int(2) == 1, WasRunning: r.int(3) == 1,
+	}, nil
+}
