@@ -185,7 +185,7 @@ func TestActiveUsersAreThoseOfTheSession(t *testing.T) {
 		seq++
 		s := detector.Sample{Node: "a", Seq: seq}
 		for i := range n {
-			s.Active = append(s.Active, queue.VisitorOf([]byte(fmt.Sprintf("%04d-%011d", seq, i))))
+			s.Active = append(s.Active, queue.VisitorOf([]byte(fmt.Sprintf("%03d-%08d", seq, i))))
 		}
 		return w.send(s).Active
 	}
