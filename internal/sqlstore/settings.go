@@ -1,0 +1,196 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluicehq/sluice/internal/settings"
+	"github.com/sluicehq/sluice/queue"
+)
+
+// querier is what a read needs: a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// Version is that of the settings; it rises with each change, whichever process made it.
+func (s *Store) Version(ctx context.Context) (int64, error) {
+	var v int64
+	err := s.read.QueryRowContext(ctx, `SELECT version FROM settings_meta`).Scan(&v)
+	return v, unavailable("read the settings' version", err)
+}
+
+// Settings reads all settings, as of one instant.
+func (s *Store) Settings(ctx context.Context) (*settings.Settings, error) {
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, unavailable("read settings", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // read only
+	got, err := readSettings(ctx, tx)
+	return got, unavailable("read settings", err)
+}
+
+func readSettings(ctx context.Context, q querier) (*settings.Settings, error) {
+	d := settings.Data{
+		Policies:      map[queue.Pattern]queue.Policy{"*": queue.DefaultPolicy()}, // always exists
+		ServiceTokens: map[settings.Hash]settings.ServiceToken{},
+	}
+	if err := q.QueryRowContext(ctx, `SELECT owner, version, switch FROM settings_meta`).Scan(&d.Owner, &d.Version, &d.Switch); err != nil {
+		return nil, err
+	}
+	err := each(ctx, q, `SELECT pattern, body FROM policies`, nil, func(rows *sql.Rows) error {
+		var pattern queue.Pattern
+		var body string
+		if err := rows.Scan(&pattern, &body); err != nil {
+			return err
+		}
+		p, err := decodePolicy(pattern, body)
+		d.Policies[pattern] = p
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := readTokens(ctx, q, `WHERE role = ?`, Service)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tokens {
+		d.ServiceTokens[t.Hash] = settings.ServiceToken{Name: t.Name, ExpiresMS: unixMS(t.ExpiresAt)}
+	}
+	return settings.New(d), nil
+}
+
+// decodePolicy reads a stored policy; fields that were added since have their defaults.
+func decodePolicy(pattern queue.Pattern, body string) (queue.Policy, error) {
+	p := queue.DefaultPolicy()
+	if err := json.Unmarshal([]byte(body), &p); err != nil {
+		return p, fmt.Errorf("policy %s: %w", pattern, err)
+	}
+	return p, nil
+}
+
+// Tx is a change under way. Nothing of it is seen before it is whole.
+type Tx struct {
+	ctx     context.Context
+	tx      *sql.Tx
+	nowMS   int64
+	changed bool
+}
+
+// Change runs f as one transaction, the only writer meanwhile, and gives the settings after it. The version rises if f
+// changed settings: to the time in ms, so that it also rises past a copy that a lost database has left in the store.
+// Where f or the database fails nothing is changed.
+func (s *Store) Change(ctx context.Context, f func(*Tx) error) (*settings.Settings, error) {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, unavailable("begin a change", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
+	t := &Tx{ctx: ctx, tx: tx, nowMS: s.nowMS()}
+	if err := f(t); err != nil {
+		return nil, unavailable("change", err)
+	}
+	if t.changed {
+		if err := t.exec(`UPDATE settings_meta SET version = max(version + 1, ?)`, t.nowMS); err != nil {
+			return nil, unavailable("change", err)
+		}
+	}
+	after, err := readSettings(ctx, tx)
+	if err != nil {
+		return nil, unavailable("read the change", err)
+	}
+	if err := tx.Commit(); err != nil {
+		return nil, unavailable("commit a change", err)
+	}
+	return after, nil
+}
+
+// RaiseVersion makes the version higher than one that was seen: for a database put back from a backup, whose settings
+// are to win over the newer copy that the store holds.
+func (s *Store) RaiseVersion(ctx context.Context, above int64) (*settings.Settings, error) {
+	return s.Change(ctx, func(t *Tx) error {
+		t.changed = true
+		return t.exec(`UPDATE settings_meta SET version = max(version, ?)`, above)
+	})
+}
+
+func (t *Tx) exec(query string, args ...any) error {
+	_, err := t.tx.ExecContext(t.ctx, query, args...)
+	return err
+}
+
+// Policy gives the policy written under exactly this pattern; "*" always exists.
+func (t *Tx) Policy(p queue.Pattern) (queue.Policy, bool, error) {
+	var body string
+	err := t.tx.QueryRowContext(t.ctx, `SELECT body FROM policies WHERE pattern = ?`, p).Scan(&body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return queue.DefaultPolicy(), p == "*", nil
+	}
+	if err != nil {
+		return queue.Policy{}, false, err
+	}
+	policy, err := decodePolicy(p, body)
+	return policy, true, err
+}
+
+// Settings gives the settings as this change has left them so far.
+func (t *Tx) Settings() (*settings.Settings, error) { return readSettings(t.ctx, t.tx) }
+
+// PutPolicy writes the policy of a pattern.
+func (t *Tx) PutPolicy(p queue.Pattern, policy queue.Policy) error {
+	body, err := json.Marshal(policy)
+	if err != nil {
+		return fmt.Errorf("policy %s: %w", p, err)
+	}
+	t.changed = true
+	return t.exec(`INSERT INTO policies (pattern, body, updated_ms) VALUES (?, ?, ?)
+		ON CONFLICT (pattern) DO UPDATE SET body = excluded.body, updated_ms = excluded.updated_ms`, p, string(body), t.nowMS)
+}
+
+// DeletePolicy removes the policy of a pattern; "*" has its defaults from then on.
+func (t *Tx) DeletePolicy(p queue.Pattern) error {
+	t.changed = true
+	return t.exec(`DELETE FROM policies WHERE pattern = ?`, p)
+}
+
+// SetSwitch moves the switch over all items.
+func (t *Tx) SetSwitch(to settings.Switch) error {
+	t.changed = true
+	return t.exec(`UPDATE settings_meta SET switch = ?`, to)
+}
+
+// each runs a query and f on each row.
+func each(ctx context.Context, q querier, query string, args []any, f func(*sql.Rows) error) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() //nolint:errcheck // Err tells
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func unixMS(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromMS(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

@@ -1,0 +1,62 @@
+-- +goose Up
+-- All instants are unix milliseconds. What changes rarely and is read whole is JSON.
+
+-- One row: what names this database and counts its writes.
+CREATE TABLE settings_meta (
+    id      INTEGER PRIMARY KEY CHECK (id = 1),
+    owner   TEXT    NOT NULL, -- random, so that two databases never overwrite each other's published copy
+    version INTEGER NOT NULL, -- rises with each change of settings
+    switch  TEXT    NOT NULL CHECK (switch IN ('normal', 'pass', 'hold'))
+);
+
+CREATE TABLE policies (
+    pattern    TEXT    PRIMARY KEY,
+    body       TEXT    NOT NULL, -- all fields, JSON
+    updated_ms INTEGER NOT NULL
+);
+
+CREATE TABLE tokens (
+    id           TEXT    PRIMARY KEY,
+    hash         TEXT    NOT NULL UNIQUE, -- SHA-256 in hex; the token itself is shown once and kept nowhere
+    name         TEXT    NOT NULL,
+    role         TEXT    NOT NULL CHECK (role IN ('viewer', 'marketer', 'operator', 'admin', 'service')),
+    created_ms   INTEGER NOT NULL,
+    expires_ms   INTEGER NOT NULL, -- 0 = never
+    last_used_ms INTEGER NOT NULL  -- 0 = never; to the minute
+);
+
+-- History: one row for each generation of an item's queue, whoever reports it and however often.
+CREATE TABLE activations (
+    id           INTEGER PRIMARY KEY,
+    item         TEXT    NOT NULL,
+    generation   INTEGER NOT NULL,
+    cause        TEXT    NOT NULL,
+    by_whom      TEXT    NOT NULL,
+    grace        INTEGER NOT NULL,
+    activated_ms INTEGER NOT NULL,
+    released_ms  INTEGER NOT NULL, -- 0 = still on
+    reason       TEXT    NOT NULL, -- of the release
+    counts       TEXT    NOT NULL, -- the books at the end, JSON; '' = not known
+    UNIQUE (item, generation)
+);
+CREATE INDEX activations_by_time ON activations (activated_ms);
+
+CREATE TABLE audit (
+    id      INTEGER PRIMARY KEY,
+    at_ms   INTEGER NOT NULL,
+    who     TEXT    NOT NULL, -- name of the token
+    role    TEXT    NOT NULL,
+    address TEXT    NOT NULL, -- where the request came from
+    action  TEXT    NOT NULL,
+    subject TEXT    NOT NULL,
+    reason  TEXT    NOT NULL,
+    before  TEXT    NOT NULL, -- JSON; '' = there was nothing
+    after   TEXT    NOT NULL
+);
+
+-- +goose Down
+DROP TABLE audit;
+DROP TABLE activations;
+DROP TABLE tokens;
+DROP TABLE policies;
+DROP TABLE settings_meta;
