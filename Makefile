@@ -1,0 +1,76 @@
+# Every target that stands here with a "##" is listed by "make".
+GO      ?= go
+FUZZ    ?= 10s
+# Where the race detector makes tests too slow to be of use, they run without it; "make race" runs all with it.
+UNRACED := /cmd/|/internal/bench|/internal/demo|/internal/replay
+
+.DEFAULT_GOAL := help
+.PHONY: help build run demo test race redis fuzz bench cases cover lint fmt gen golden verify vuln ci deps
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | awk -F'\t' '{printf "%-8s %s\n", $$1, $$2}'
+
+build: ## build bin/sluice
+	$(GO) build -o bin/sluice ./cmd/sluice
+
+run: ## run one node, the line in this process
+	$(GO) run ./cmd/sluice serve
+
+demo: ## show the whole thing in one process, in under a minute
+	$(GO) run ./cmd/sluice demo
+
+deps:
+	@deploy/install-test-deps.sh
+
+test: deps lint ## install what tests need (it says what), lint, run all tests
+	$(GO) test -race $$($(GO) list ./... | grep -Ev '$(UNRACED)')
+	$(GO) test $$($(GO) list ./... | grep -E '$(UNRACED)')
+
+race: deps ## all tests under the race detector
+	$(GO) test -race -timeout 30m ./...
+
+redis: deps ## the tests of the packages that speak to Redis, again and again
+	$(GO) test -race -count=5 ./queue/redisline/... ./detector/redistraffic/... ./internal/redisurl
+
+fuzz: ## every fuzz test for FUZZ (10s) each
+	@for pkg in $$($(GO) list ./...); do \
+		for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ) $$pkg || exit 1; \
+		done; \
+	done
+
+bench: deps ## the benchmark suite, both sides of every ratio
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) run ./cmd/sluice bench all
+
+cases: deps ## the fault cases in full length (minutes each)
+	CASES=full $(GO) test -count=1 -timeout 2h ./...
+
+cover: deps ## coverage of the whole, by function
+	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...
+	$(GO) tool cover -func=cover.out | tail -n 1
+
+lint: ## format, vet, staticcheck, forbidden imports
+	@bad=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); test -z "$$bad" || { echo "not gofmt-ed (make fmt):"; echo "$$bad"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) test ./internal/archtest
+
+fmt: ## format the source
+	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
+
+gen: ## write what is made from the source: docs/configuration.md
+	$(GO) test ./internal/config -run '^TestDocument$$' -update
+
+golden: ## write every golden file anew; read the difference before you commit it
+	$(GO) test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n1 dirname | sort -u) -update
+
+verify: gen ## generated files and go.mod leave no difference
+	$(GO) mod tidy -diff
+	git diff --exit-code -- docs go.mod go.sum
+
+vuln: ## known weaknesses in what we import; asks vuln.go.dev, so it needs the network
+	$(GO) tool govulncheck ./...
+
+ci: ## all that CI does
+	.ci/run

@@ -1,0 +1,76 @@
+// Command sluice is a virtual waiting room. One file of this package holds one command; main only finds it and says in
+// one line what went wrong.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/sluicehq/sluice/internal/config"
+)
+
+// commands are what the program can do.
+type commands struct {
+	Version kong.VersionFlag `help:"Show the version."`
+}
+
+// Exit codes.
+const (
+	exitFailed = 1 // the command ran and failed
+	exitUsage  = 2 // a flag, a setting or a command that cannot be
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}
+
+// run is main without the process: it gives the exit code.
+func run(args, environ []string, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	shown := false // --help or --version has been answered
+	sources := &config.Sources{Environ: environ}
+	options := append(sources.Options(),
+		kong.Name("sluice"),
+		kong.Description("A virtual waiting room: queues that turn themselves on, let people in at the rate that your service bears, and tell everybody where they stand."),
+		kong.Vars{"version": version()},
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { shown = true }),
+		kong.BindTo(stdout, (*io.Writer)(nil)), // a command's Run may take the io.Writer that it prints to
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 120}),
+	)
+	parser, err := kong.New(&commands{}, options...)
+	if err != nil {
+		fmt.Fprintf(stderr, "sluice: %v\n", err)
+		return exitUsage
+	}
+	ctx, err := parser.Parse(args)
+	if shown {
+		return 0
+	}
+	if err == nil {
+		err = ctx.Run()
+		if err == nil {
+			return 0
+		}
+		fmt.Fprintf(stderr, "sluice: %v\n", err)
+		return exitFailed
+	}
+	fmt.Fprintf(stderr, "sluice: %v\n", err)
+	return exitUsage
+}
+
+// version is the module's version and what it was built with and for.
+func version() string {
+	v := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		v = info.Main.Version
+	}
+	return fmt.Sprintf("sluice %s (%s, %s/%s)", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
