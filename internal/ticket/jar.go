@@ -50,7 +50,9 @@ func NewJar(v *Visitor) *Jar { return &Jar{Visitor: *v, changed: true} }
 func (j *Jar) Changed() bool { return j.changed }
 
 // SetMark is Visitor.SetMark for the visitor in the jar.
-func (j *Jar) SetMark(item queue.Item, ms int64) { j.changed = j.Visitor.SetMark(item, ms) || j.changed }
+func (j *Jar) SetMark(item queue.Item, ms int64) {
+	j.changed = j.Visitor.SetMark(item, ms) || j.changed
+}
 
 // Renew is Visitor.Renew for the visitor in the jar.
 func (j *Jar) Renew(nowMS int64) { j.changed = j.Visitor.Renew(nowMS) || j.changed }

@@ -6,11 +6,14 @@ import (
 	"github.com/sluicehq/sluice/queue"
 )
 
-// appendVisitor writes a visitor id: 12 bytes where it is one of ours (16 characters of base64url), else as it stands.
+// packed marks a visitor id of 16 characters, which stands as its 12 bytes; any other mark is the length of an id that
+// stands as it is (17 to 22).
+const packed = 12
+
 func appendVisitor(b []byte, v queue.Visitor) []byte {
 	if len(v) == 16 {
 		if raw, err := b64.DecodeString(string(v)); err == nil {
-			return append(append(b, 0), raw...)
+			return append(append(b, packed), raw...)
 		}
 	}
 	return append(append(b, byte(len(v))), v...)
@@ -57,8 +60,8 @@ func (r *reader) int() int64 {
 
 func (r *reader) visitor() queue.Visitor {
 	n := int(r.byte())
-	if n == 0 {
-		return queue.VisitorOf(r.bytes(12))
+	if n == packed {
+		return queue.VisitorOf(r.bytes(packed))
 	}
 	v, err := queue.ParseVisitor(string(r.bytes(n)))
 	if err != nil {
