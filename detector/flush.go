@@ -32,7 +32,7 @@ type FlusherOptions struct {
 	Nodes   func() int                    // live nodes; nil = 1
 	Clock   clock.Clock                   // nil = the system clock
 
-	// All may be nil, are called by one goroutine at a time for one item, and must not block.
+	// All may be nil, may be called by several goroutines at once, and must not block.
 	Seen      func(queue.Header) // a header that a flush brought
 	Activated func(Verdict)      // a flush of this node turned a queue on: once for each activation
 	Failed    func(error)        // a flush or an item of it failed

@@ -70,19 +70,27 @@ type node struct {
 	*Counter
 	*Flusher
 	traffic   *scripted
+	mu        sync.Mutex
 	activated []Verdict
 	seen      []queue.Header
 	failed    []error
+}
+
+// note returns a callback that appends to one of the node's lists.
+func note[T any](n *node, list *[]T) func(T) {
+	return func(x T) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		*list = append(*list, x)
+	}
 }
 
 func start(t *testing.T, traffic *scripted, nodes int) *node {
 	n := &node{Counter: NewCounter(), traffic: traffic}
 	n.Flusher = NewFlusher(FlusherOptions{
 		Counter: n.Counter, Traffic: traffic, Node: "node-1", Nodes: func() int { return nodes },
-		Limits:    func(queue.Item) queue.Limits { return queue.Limits{Trigger: sale.Trigger} },
-		Seen:      func(h queue.Header) { n.seen = append(n.seen, h) },
-		Activated: func(v Verdict) { n.activated = append(n.activated, v) },
-		Failed:    func(err error) { n.failed = append(n.failed, err) },
+		Limits: func(queue.Item) queue.Limits { return queue.Limits{Trigger: sale.Trigger} },
+		Seen:   note(n, &n.seen), Activated: note(n, &n.activated), Failed: note(n, &n.failed),
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -100,32 +108,38 @@ func (n *node) hit(item queue.Item, times int) (trips int) {
 	return trips
 }
 
+// pass lets time pass, and what it brings come to rest.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 func TestFlusherPaces(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := start(t, newScripted(), 1)
-		time.Sleep(1150 * time.Millisecond)
+		pass(1150 * time.Millisecond)
 		if n.traffic.taken() != 0 {
 			t.Fatal("an empty flush went out")
 		}
 		n.hit("far", 10)
-		time.Sleep(900 * time.Millisecond)
+		pass(900 * time.Millisecond)
 		if n.traffic.taken() != 0 {
 			t.Fatal("a far item went out before its second")
 		}
-		time.Sleep(200 * time.Millisecond)
+		pass(200 * time.Millisecond)
 		if n.traffic.taken() != 1 {
 			t.Fatalf("%d flushes after a second", n.traffic.taken())
 		}
 		n.hit("far", 245)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		n.hit("far", 1) // now close: 255 of 500
-		time.Sleep(110 * time.Millisecond)
+		pass(110 * time.Millisecond)
 		if n.traffic.taken() != 3 || len(n.activated) != 0 {
 			t.Fatalf("%d flushes, %d activations", n.traffic.taken(), len(n.activated))
 		}
 		n.hit("far", 243) // 499
-		time.Sleep(110 * time.Millisecond)
+		pass(110 * time.Millisecond)
 		if len(n.activated) != 0 {
 			t.Fatal("499 of 500 tripped")
 		}
@@ -168,7 +182,7 @@ func TestOneTripIsOneActivation(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		if passed > 2*499 || on != 5000-passed {
 			t.Errorf("%d passed, %d saw the queue on", passed, on)
 		}
@@ -192,7 +206,7 @@ func TestARefusedTripIsNotAskedAgainAtEachRequest(t *testing.T) {
 		if trips := n.hit("sku-1", 100); trips != 0 {
 			t.Errorf("%d trips right after it was refused", trips)
 		}
-		time.Sleep(refusedFor)
+		pass(refusedFor)
 		if n.hit("sku-1", 1) != 1 {
 			t.Error("no trip a second later")
 		}
@@ -206,9 +220,9 @@ func TestAFailedFlushIsSentAgainUnderItsNumbers(t *testing.T) {
 		n.traffic.fail = errors.New("the store is away")
 		n.hit("sku-1", 300)
 		n.hit("sku-2", 7)
-		time.Sleep(1100 * time.Millisecond)
+		pass(1100 * time.Millisecond)
 		n.hit("sku-1", 20)
-		time.Sleep(3 * time.Second)
+		pass(3 * time.Second)
 		if len(n.failed) == 0 {
 			t.Fatal("nobody was told")
 		}
@@ -216,7 +230,7 @@ func TestAFailedFlushIsSentAgainUnderItsNumbers(t *testing.T) {
 		n.traffic.fail = nil
 		first := n.traffic.calls[0]
 		n.traffic.mu.Unlock()
-		time.Sleep(1100 * time.Millisecond)
+		pass(1100 * time.Millisecond)
 		if got := n.traffic.sums["sku-1"]; got != 320 {
 			t.Errorf("sku-1 counts %v", got)
 		}
@@ -242,11 +256,11 @@ func TestCountsThatNoFlushCouldTakeAreDroppedWithTheirWindow(t *testing.T) {
 		n := start(t, newScripted(), 1)
 		n.traffic.fail = errors.New("the store is away")
 		n.hit("sku-1", 100)
-		time.Sleep(2 * time.Minute)
+		pass(2 * time.Minute)
 		n.traffic.mu.Lock()
 		n.traffic.fail = nil
 		n.traffic.mu.Unlock()
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		if got := n.traffic.sums["sku-1"]; got != 0 || n.Flusher.Dropped() != 100 {
 			t.Errorf("sum %v, dropped %d", got, n.Flusher.Dropped())
 		}
@@ -272,7 +286,7 @@ func TestATripWithTheStoreAwayEnds(t *testing.T) {
 		if _, err := n.Trip(ctx, "sku-1"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the caller's own deadline: %v", err)
 		}
-		time.Sleep(time.Second)
+		pass(time.Second)
 	})
 }
 
@@ -287,7 +301,7 @@ func TestTheLastCountsGoOutWhenANodeDrains(t *testing.T) {
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		go n.Run(ctx)
-		time.Sleep(1550 * time.Millisecond)
+		pass(1550 * time.Millisecond)
 		n.hit("sku-1", 3)
 		stop()
 		synctest.Wait()

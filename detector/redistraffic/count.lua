@@ -102,7 +102,7 @@ if q.state == 'off' and limits.auto then
     if traffic_low(q, requests, newcomers, active) then
       put(q, 'disarmed', 0)
     else
-      call('EXPIRE', K.queue, KEEP_OFF)
+      call('EXPIRE', K.queue, keep_off(q))
     end
   else
     local by = tripped()
