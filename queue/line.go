@@ -209,7 +209,6 @@ type StepReport struct {
 	LastScore int64
 	HeadScore int64   // the score of the first in line; 0 = nobody waits
 	Requests  float64 // traffic in the window; -1 where not measured here
-	LagMS     int64   // how much later than due this step ran; 0 = in time
 }
 
 // SwitchOrder does Action to a queue.

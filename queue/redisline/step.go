@@ -2,32 +2,83 @@ package redisline
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/sluicehq/sluice/queue"
 )
 
 // Step lets time pass at one item (queue.StepOrder). It may be called by any number of movers at once. One script call.
 func (l *Line) Step(ctx context.Context, item queue.Item, o queue.StepOrder) (queue.StepReport, error) {
-	limits, version := pack(o.Limits)
-	seen := o.Seen
-	r, err := l.run(ctx, stepScript, item, l.keys(item),
-		l.now(), limits, version, o.Most, o.TickMS, epoch(),
-		int64(seen.Header.Generation), seen.Header.Version, int64(seen.Header.PassesFrom), seen.LastScore, seen.Inside, seen.HoldMS)
+	r, err := l.run(ctx, stepScript, item, l.keys(item), l.stepArgs(o)...)
 	if err != nil {
 		return queue.StepReport{}, err
 	}
+	return readStep(item, r), nil
+}
+
+func (l *Line) stepArgs(o queue.StepOrder) []any {
+	limits, version := pack(o.Limits)
+	seen := o.Seen
+	header := []byte("{}")
+	if seen.Header.Version > 0 {
+		header, _ = json.Marshal(seen.Header) // strings, numbers and booleans: cannot fail
+	}
+	return []any{
+		l.now(), limits, version, o.Most, o.TickMS, epoch(),
+		int64(seen.Header.Generation), seen.Header.Version, int64(seen.Header.PassesFrom), seen.LastScore, seen.Inside, seen.HoldMS, header,
+	}
+}
+
+func readStep(item queue.Item, r reply) queue.StepReport {
 	if len(r) == 0 {
-		return queue.StepReport{Missing: true, Header: queue.Header{Item: item}}, nil
+		return queue.StepReport{Missing: true, Header: queue.Header{Item: item}}
 	}
 	report := queue.StepReport{
 		Header: ReadHeader(item, r.list(0)), Counts: r.list(1).counts(), NowMS: r.int(2),
 		NoShow: r.int(4), Finished: r.int(5), Abandoned: r.int(6), Released: r.text(7) != "", Reason: r.text(7),
 		Restored: r.int(8) == 1, More: r.int(9) == 1, DueMS: r.int(10), LastScore: r.int(11), HeadScore: r.int(12),
-		Requests: r.float(13), LagMS: r.int(14),
+		Requests: r.float(13),
 	}
 	in := r.list(3)
 	for i := 0; i+1 < len(in); i += 2 {
 		report.Admitted = append(report.Admitted, queue.LetIn{Visitor: queue.Visitor(in.text(i)), Score: in.int(i + 1)})
 	}
-	return report, nil
+	return report
+}
+
+// StepMany steps many items in one round trip. An item's error is that item's: errs[i] belongs to items[i].
+func (l *Line) StepMany(ctx context.Context, items []queue.Item, orders []queue.StepOrder) ([]queue.StepReport, []error) {
+	reports, errs := make([]queue.StepReport, len(items)), make([]error, len(items))
+	cmds := l.stepPipe(ctx, items, orders)
+	for _, cmd := range cmds {
+		// A pipeline does not give a script to a store that has forgotten it; load it and send all again: steps repeat.
+		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+			if err := stepScript.Load(ctx, l.client).Err(); err == nil {
+				cmds = l.stepPipe(ctx, items, orders)
+			}
+			break
+		}
+	}
+	for i, cmd := range cmds {
+		got, err := cmd.Slice()
+		if err != nil {
+			errs[i] = fmt.Errorf("step %s: %w", items[i], Fault(err))
+			continue
+		}
+		reports[i] = readStep(items[i], reply(got))
+	}
+	return reports, errs
+}
+
+func (l *Line) stepPipe(ctx context.Context, items []queue.Item, orders []queue.StepOrder) []*redis.Cmd {
+	pipe := l.client.Pipeline()
+	cmds := make([]*redis.Cmd, len(items))
+	for i, item := range items {
+		cmds[i] = stepScript.EvalSha(ctx, pipe, l.keys(item), l.stepArgs(orders[i])...)
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	return cmds
 }

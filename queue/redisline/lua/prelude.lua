@@ -41,7 +41,7 @@ local numbers = {
   'tokens', 'at', 'debt', 'hold', 'reserved', 'reserved_until', 'lost', 'step_at', 'disarmed',
   'empty_at', 'low_at', 'marks_at', 'sweep', 'swept_at',
   'lv', 'inflow', 'max_active', 'session', 'renewal', 'claim', 'abandon', 'return', 'max_waiting', 'random', 'auto',
-  'release_after', 'ratio', 'trig_requests', 'trig_window', 'trig_new', 'trig_active',
+  'release_after', 'ratio', 'held', 'trig_requests', 'trig_window', 'trig_new', 'trig_active',
   'joined', 'returned', 'restored', 'admitted', 'abandoned', 'left', 'carried', 'finished', 'no_show', 'revoked',
 }
 local words = { 'state', 'cause', 'by', 'override' }
@@ -121,6 +121,7 @@ local function take_limits(q, packed, version, now_us)
   put(q, 'max_waiting', l.max_waiting)
   put(q, 'random', l.random and 1 or 0)
   put(q, 'auto', l.auto and 1 or 0)
+  put(q, 'held', l.hold and 1 or 0)
   put(q, 'release_after', l.release_after_ms)
   put(q, 'ratio', l.release_ratio)
   put(q, 'trig_requests', l.trigger.requests)
@@ -336,6 +337,9 @@ local function turn_on(q, state, now_us, epoch, cause, by, reserved)
   q.exists = true
 end
 
+-- How long, in s, a queue that is off is remembered: longer where passes that may still be about have been ended.
+local function keep_off(q) return q.from > 0 and max(KEEP_OFF, math.ceil((q.session + LEEWAY) / 1000)) or KEEP_OFF end
+
 -- Turns the queue off: everybody passes. The header stays for a while, so that all nodes learn of it.
 local function turn_off(q, now_ms, by_hand)
   call('UNLINK', K.waiting, K.running, K.heard, K.admissions, K.finished)
@@ -344,16 +348,18 @@ local function turn_off(q, now_ms, by_hand)
   call('EXPIRE', K.ended, passes)
   call('EXPIRE', K.ended_old, passes)
   add(q, 'left', q.nw)
+  add(q, 'finished', q.nr)
   put(q, 'nw', 0)
   put(q, 'nr', 0)
   put(q, 'reserved', 0)
+  put(q, 'debt', 0)
   put(q, 'state', 'off')
   put(q, 'draining', 0)
   put(q, 'override', '')
   put(q, 'disarmed', by_hand and 1 or 0)
   touch_version(q, now_ms)
   save(q)
-  call('EXPIRE', K.queue, KEEP_OFF)
+  call('EXPIRE', K.queue, keep_off(q))
 end
 
 -- The header as every script answers it, numbers as text.

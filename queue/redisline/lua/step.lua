@@ -12,8 +12,9 @@
 -- ARGV[10] seen_last        highest score,
 -- ARGV[11] seen_inside      running + reserved,
 -- ARGV[12] hold_ms          how long nobody goes in after a loss
+-- ARGV[13] seen_header      the header the node knows, JSON; read only where a loss is found
 -- Returns  {header, counts, now_ms, visitors let in as visitor, score, …, next first, no_show, finished, abandoned,
---          released ('' = no), restored, more, due_ms, last, head score, requests, lag_ms}; {} where nothing is kept
+--          released ('' = no), restored, more, due_ms, last, head score, requests}; {} where nothing is kept
 -- Cost     O(n log N): n visitors moved (at most `most`), N the larger set
 -- Why one script: between leaving one set and entering the next a visitor is in none; a crash there loses the place.
 
@@ -23,21 +24,20 @@ local most, tick_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
 local q = load()
 if not q.exists then return {} end
 
-local restored, lag = 0, 0
+local restored = 0
 if q.state ~= 'off' then
   local waiting, running = call('ZCARD', K.waiting), call('ZCARD', K.running)
   local seen_gen, seen_last = tonumber(ARGV[7]), tonumber(ARGV[10])
   local behind = seen_gen > q.gen or (seen_gen == q.gen and (seen_last > q.last or tonumber(ARGV[8]) > q.ver))
   if behind or waiting ~= q.nw or running ~= q.nr then
     restored = 1
+    local before = q.ver
     put(q, 'nw', waiting)
     put(q, 'nr', running)
     put(q, 'gen', max(q.gen, seen_gen))
     put(q, 'from', max(q.from, tonumber(ARGV[9])))
     put(q, 'last', max(q.last, seen_last))
     put(q, 'epoch', tonumber(ARGV[6]))
-    put(q, 'tokens', 0)
-    put(q, 'at', q.state == 'open' and now_us or 0)
     put(q, 'hold', now_ms + max(HOLD, tonumber(ARGV[12])))
     put(q, 'reserved', max(0, tonumber(ARGV[11]) - running))
     put(q, 'reserved_until', now_ms + q.session)
@@ -47,7 +47,20 @@ if q.state ~= 'off' then
     put(q, 'returned', waiting)
     put(q, 'restored', waiting)
     put(q, 'carried', running)
-    put(q, 'step_at', 0)
+    local seen = cjson.decode(ARGV[13])
+    if tonumber(ARGV[8]) > before and seen.state ~= 'off' then
+      -- What was set just before the loss holds: a pause, an inflow.
+      put(q, 'state', seen.state)
+      put(q, 'draining', seen.draining and 1 or 0)
+      put(q, 'cause', seen.cause)
+      put(q, 'by', seen.by)
+      put(q, 'grace', seen.grace and 1 or 0)
+      put(q, 'activated', seen.activated_ms)
+      put(q, 'opens', seen.opens_ms)
+      put(q, 'override', type(seen.override) == 'number' and string.format('%.17g', seen.override) or '')
+    end
+    put(q, 'tokens', 0)
+    put(q, 'at', q.state == 'open' and now_us or 0)
     touch_version(q, now_ms)
   end
 end
@@ -61,8 +74,9 @@ end
 
 take_limits(q, ARGV[2], tonumber(ARGV[3]), now_us)
 if q.state == 'off' then
+  if q.disarmed == 1 and traffic_low(q, measures(q, now_ms)) then put(q, 'disarmed', 0) end
   save(q)
-  return { header(q), counts(q, now_ms), int(now_ms), {}, 0, 0, 0, '', 0, 0, int(now_ms + 1000), int(q.last), '0', '-1', 0 }
+  return { header(q), counts(q, now_ms), int(now_ms), {}, 0, 0, 0, '', 0, 0, int(now_ms + 1000), int(q.last), '0', '-1' }
 end
 settle(q, now_us)
 turn_marks(q, now_ms)
@@ -117,8 +131,8 @@ end
 local admitted = {}
 local function admit()
   if q.state ~= 'open' and q.debt == 0 then return end
-  if now_ms < q.hold then return end
-  local due = q.state == 'open' and max(0, min(floor(q.tokens + 1e-9), room(q, now_ms))) or 0
+  if now_ms < q.hold or q.held == 1 then return end
+  local due = q.state == 'open' and rate(q) > 0 and max(0, min(floor(q.tokens + 1e-9), room(q, now_ms))) or 0
   while budget > 0 and q.nw > 0 and due + q.debt > 0 do
     local take = min(budget, due + q.debt)
     local popped = call('ZPOPMIN', K.waiting, take)
@@ -205,4 +219,4 @@ if released == '' then
 end
 save(q)
 return { header(q), counts(q, now_ms), int(now_ms), admitted, no_show, done, abandoned, released, restored, more,
-  int(due), int(q.last), head, string.format('%.17g', requests), lag }
+  int(due), int(q.last), head, string.format('%.17g', requests) }

@@ -30,7 +30,7 @@ local changed, left = 0, 0
 local function done(word)
   if q.exists then
     save(q)
-    if q.state == 'off' then call('EXPIRE', K.queue, KEEP_OFF) end
+    if q.state == 'off' then call('EXPIRE', K.queue, keep_off(q)) end
   end
   return { word or 'ok', header(q), counts(q, now_ms), before, changed, int(now_ms), left }
 end
@@ -57,14 +57,18 @@ local function clear_line()
   put(q, 'empty_at', now_ms)
 end
 
-local function seen_key()
+-- A key that was used has taken effect, whatever the state is by now.
+local function used_key()
   if ARGV[12] == '' then return false end
   call('ZREMRANGEBYSCORE', KEYS[12], '-inf', int(now_ms - 86400000))
-  if call('ZSCORE', KEYS[12], ARGV[12]) then return true end
+  return call('ZSCORE', KEYS[12], ARGV[12])
+end
+
+local function use_key()
+  if ARGV[12] == '' then return end
   call('ZADD', KEYS[12], int(now_ms), ARGV[12])
   call('ZREMRANGEBYRANK', KEYS[12], 0, -101)
   call('PEXPIRE', KEYS[12], 86400000)
-  return false
 end
 
 local act = {}
@@ -74,6 +78,8 @@ function act.activate()
     if cause == 'detector' and q.disarmed == 1 then return done() end
     turn_on(q, 'open', now_us, epoch, cause, by, tonumber(ARGV[9]))
     changed = 1
+  elseif cause == 'detector' or cause == 'mode' then
+    return done()
   elseif q.state == 'prequeue' then
     put(q, 'cause', cause)
     put(q, 'by', by)
@@ -85,7 +91,6 @@ function act.activate()
       change()
     end
   else
-    if cause == 'detector' or cause == 'mode' then return done() end
     return done('wrong_state')
   end
   return done()
@@ -145,8 +150,9 @@ function act.resume()
 end
 
 function act.admit()
+  if used_key() then return done() end
   if q.state ~= 'open' and q.state ~= 'paused' then return done('wrong_state') end
-  if seen_key() then return done() end
+  use_key()
   add(q, 'debt', tonumber(ARGV[10]))
   changed = 1
   return done()
@@ -164,8 +170,9 @@ function act.inflow()
 end
 
 function act.reset()
+  if used_key() then return done() end
   if q.state == 'off' then return done('wrong_state') end
-  if seen_key() then return done() end
+  use_key()
   local state, was_cause, was_by, opens = q.state, q.cause, q.by, q.opens
   left = q.nw
   turn_on(q, state, now_us, epoch, was_cause, was_by, 0)

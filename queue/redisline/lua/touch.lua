@@ -29,13 +29,16 @@ local function renew(i, visitor, generation, issued, ends)
   end
   if call('ZSCORE', K.running, visitor) then
     local stay = read_stay(call('HGET', K.admissions, visitor))
-    if not stay or issued <= stay.issued and stay.claimed > 0 then return end
+    if not stay then return end
     if stay.claimed == 0 then
       stay.claimed = issued
       mark(visitor, q.last, -1)
+      call('ZADD', K.running, int(ends + LEEWAY - q.lost), visitor)
+    else
+      call('ZADD', K.running, 'GT', int(ends + LEEWAY - q.lost), visitor)
     end
-    stay.issued = max(stay.issued, issued)
-    call('ZADD', K.running, 'GT', int(ends + LEEWAY - q.lost), visitor)
+    if issued <= stay.issued then return end
+    stay.issued = issued
     call('HSET', K.admissions, visitor, write_stay(stay))
   elseif ends + LEEWAY > now_ms then
     call('ZADD', K.running, int(ends + LEEWAY - q.lost), visitor)
@@ -43,7 +46,10 @@ local function renew(i, visitor, generation, issued, ends)
     add(q, 'nr', 1)
     add(q, 'carried', 1)
     show_up(q)
-    if call('ZREM', K.waiting, visitor) == 1 then
+    local score = call('ZSCORE', K.waiting, visitor)
+    if score then
+      mark(visitor, tonumber(score), -1)
+      call('ZREM', K.waiting, visitor)
       call('HDEL', K.heard, visitor)
       add(q, 'nw', -1)
       add(q, 'left', 1)

@@ -1,0 +1,59 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// Cron runs what recurs: each job by its own schedule, never twice at once, and one that panics runs again next time.
+type Cron struct{ c *cron.Cron }
+
+// NewCron returns a Cron without jobs. Trouble with a job goes to the log.
+func NewCron(log *slog.Logger) *Cron {
+	l := cronLog{log}
+	return &Cron{cron.New(cron.WithLocation(time.UTC), cron.WithLogger(l), cron.WithChain(cron.Recover(l), cron.SkipIfStillRunning(quiet{})))}
+}
+
+// Every runs a job at each full multiple of d, also below one second.
+func (c *Cron) Every(d time.Duration, job func()) { c.c.Schedule(every(d), cron.FuncJob(job)) }
+
+// Start starts the jobs.
+func (c *Cron) Start() { c.c.Start() }
+
+// Stop starts no more jobs and waits for those that run, or for the end of ctx.
+func (c *Cron) Stop(ctx context.Context) error {
+	select {
+	case <-c.c.Stop().Done():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// every is a schedule below the second that robfig/cron's own ends at.
+type every time.Duration
+
+// Next gives the next full multiple of the interval after t.
+func (e every) Next(t time.Time) time.Time {
+	d := time.Duration(e)
+	return t.Truncate(d).Add(d)
+}
+
+// cronLog hands on what goes wrong and leaves out the rest.
+type cronLog struct{ log *slog.Logger }
+
+func (cronLog) Info(string, ...any) {}
+
+func (l cronLog) Error(err error, msg string, kv ...any) {
+	l.log.Error("scheduled job: "+msg, append([]any{"error", fmt.Sprint(err)}, kv...)...)
+}
+
+// quiet is for jobs that are skipped because the last run still goes on: the next run makes up for it.
+type quiet struct{}
+
+func (quiet) Info(string, ...any)         {}
+func (quiet) Error(error, string, ...any) {}

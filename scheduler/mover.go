@@ -1,0 +1,197 @@
+package scheduler
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sluicehq/sluice/internal/clock"
+	"github.com/sluicehq/sluice/queue"
+)
+
+const (
+	// mostMoved is the most visitors of one step, which bounds its time in the store to two milliseconds.
+	mostMoved = 300
+	// mostSteps bounds the steps of one item in one tick, so that no item keeps the others waiting.
+	mostSteps = 100
+	// batch is how many items go to the store in one call.
+	batch = 100
+	// idleAfter is how long a line must have been empty for its item to be stepped each second only.
+	idleAfter = 10 * time.Second
+	idlePace  = time.Second
+	// settleFor is when an item whose step failed is tried again.
+	settleFor = 500 * time.Millisecond
+)
+
+// stepper steps many items in one call; errs[i] is the error of items[i].
+type stepper interface {
+	StepMany(ctx context.Context, items []queue.Item, orders []queue.StepOrder) (reports []queue.StepReport, errs []error)
+}
+
+// MoverOptions configures a Mover. Line, Board, Limits and Share are required.
+type MoverOptions struct {
+	Line   stepper
+	Board  *queue.Board
+	Limits func(queue.Item) queue.Limits
+	Share  *Share
+	Clock  clock.Clock   // the store's clock; nil = the system clock
+	Tick   time.Duration // between two steps of an item, 50 ms to 10 s; 0 = 250 ms
+	// Did, where set, is told of each step; lag is how much later than due it ran.
+	Did func(report queue.StepReport, lag time.Duration)
+	// Failed, where set, is told of each step that failed.
+	Failed func(item queue.Item, err error)
+}
+
+// Mover steps the items of this node's share: it lets people in, ends what is over, and turns queues off. Any number of
+// movers may step one item.
+type Mover struct {
+	o      MoverOptions
+	agenda *agenda
+
+	mu    sync.Mutex
+	empty map[queue.Item]time.Time // since when nobody has waited
+}
+
+// NewMover returns a mover that knows of no item yet: Wake tells it.
+func NewMover(o MoverOptions) *Mover {
+	if o.Tick == 0 {
+		o.Tick = 250 * time.Millisecond
+	}
+	if o.Clock == nil {
+		o.Clock = clock.System{}
+	}
+	if o.Did == nil {
+		o.Did = func(queue.StepReport, time.Duration) {}
+	}
+	if o.Failed == nil {
+		o.Failed = func(queue.Item, error) {}
+	}
+	return &Mover{o: o, agenda: newAgenda(), empty: map[queue.Item]time.Time{}}
+}
+
+// Wake makes an item due at once: its queue went on, or something about it changed.
+func (m *Mover) Wake(item queue.Item) { m.agenda.put(item, m.o.Clock.Now(), true) }
+
+// WakeAll makes all items due at once: the nodes or the settings changed.
+func (m *Mover) WakeAll() {
+	for _, h := range m.o.Board.All() {
+		if h.On() {
+			m.agenda.put(h.Item, m.o.Clock.Now(), true)
+		}
+	}
+}
+
+// Phase is how often Tick is to be called: several times between two steps of one item, so that many items do not all
+// come at once.
+func (m *Mover) Phase() time.Duration { return max(m.o.Tick/10, 5*time.Millisecond) }
+
+// Tick steps the items of this node's share that are due. It returns when all have been stepped.
+func (m *Mover) Tick(ctx context.Context) {
+	now := m.o.Clock.Now()
+	items, dues := m.agenda.take(now, settleFor)
+	var mine []task
+	for i, item := range items {
+		switch {
+		case !m.o.Board.Get(item).On():
+			m.forget(item)
+		case !m.o.Share.Mine(item):
+			m.agenda.put(item, now.Add(idlePace), false)
+		default:
+			mine = append(mine, task{item: item, due: dues[i], left: mostSteps})
+		}
+	}
+	var wait sync.WaitGroup
+	for len(mine) > 0 {
+		n := min(len(mine), batch)
+		part := mine[:n]
+		mine = mine[n:]
+		wait.Go(func() { m.steps(ctx, part) })
+	}
+	wait.Wait()
+}
+
+// task is an item to step.
+type task struct {
+	item queue.Item
+	due  time.Time
+	left int // steps that it may still take in this tick
+}
+
+// steps steps a batch of items, and again those with more to do.
+func (m *Mover) steps(ctx context.Context, tasks []task) {
+	for len(tasks) > 0 && ctx.Err() == nil {
+		items := make([]queue.Item, len(tasks))
+		orders := make([]queue.StepOrder, len(tasks))
+		for i, t := range tasks {
+			items[i] = t.item
+			orders[i] = queue.StepOrder{Limits: m.o.Limits(t.item), Most: mostMoved, TickMS: m.o.Tick.Milliseconds()}
+		}
+		reports, errs := m.o.Line.StepMany(ctx, items, orders)
+		var again []task
+		for i, t := range tasks {
+			if errs[i] != nil {
+				m.o.Failed(t.item, errs[i])
+				continue
+			}
+			if m.took(t, reports[i]) {
+				again = append(again, task{item: t.item, due: t.due, left: t.left - 1})
+			}
+		}
+		tasks = again
+	}
+}
+
+// took plans the item's next step, and reports whether it is to be stepped again at once.
+func (m *Mover) took(t task, r queue.StepReport) bool {
+	now := m.o.Clock.Now()
+	if t.left == mostSteps {
+		m.o.Did(r, max(0, now.Sub(t.due)))
+	} else {
+		m.o.Did(r, 0)
+	}
+	if r.Missing || !r.Header.On() {
+		m.forget(t.item)
+		return false
+	}
+	if r.More && t.left > 1 {
+		return true
+	}
+	m.agenda.put(t.item, m.next(t, r, now), false)
+	return false
+}
+
+// next says when the item is due again: a tick after it was due, later where nothing is, and each second where nobody
+// has waited for a while.
+func (m *Mover) next(t task, r queue.StepReport, now time.Time) time.Time {
+	due := t.due.Add(m.o.Tick)
+	if due.Before(now) {
+		due = now.Add(m.o.Tick)
+	}
+	if r.Counts.Waiting > 0 {
+		m.mu.Lock()
+		delete(m.empty, t.item)
+		m.mu.Unlock()
+		if later := time.UnixMilli(r.DueMS); later.After(due) {
+			due = later
+		}
+		return due
+	}
+	m.mu.Lock()
+	since, known := m.empty[t.item]
+	if !known {
+		since = now
+		m.empty[t.item] = now
+	}
+	m.mu.Unlock()
+	if now.Sub(since) > idleAfter {
+		return now.Add(max(idlePace, m.o.Tick))
+	}
+	return due
+}
+
+func (m *Mover) forget(item queue.Item) {
+	m.agenda.drop(item)
+	m.mu.Lock()
+	delete(m.empty, item)
+	m.mu.Unlock()
+}
