@@ -255,6 +255,23 @@ func TestVerifyAllowsForClocks(t *testing.T) {
 	}
 }
 
+func TestAnExpiredPassStillSaysWhoseItWas(t *testing.T) {
+	t.Parallel()
+	k := testKey(1)
+	v := verifierAt(testNow.Add(time.Hour), k)
+	token := k.Sign(testClaims())
+	if c, err := v.Verify(token, testItem); !errors.Is(err, ErrExpired) || c != testClaims() {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	if c, err := v.Verify(token, "sku-2"); !errors.Is(err, ErrAudience) || c != (Claims{}) {
+		t.Errorf("for another item: got %+v, %v", c, err)
+	}
+	forged := token[:len(token)-8] + "AAAAAAAA"
+	if c, err := v.Verify(forged, testItem); err == nil || errors.Is(err, ErrExpired) || c != (Claims{}) {
+		t.Errorf("forged: got %+v, %v", c, err)
+	}
+}
+
 func TestKnownIsAskedBeforeTheSignature(t *testing.T) {
 	t.Parallel()
 	k := testKey(1)
@@ -282,7 +299,7 @@ func TestTraceID(t *testing.T) {
 		}
 		seen[id] = true
 	}
-	if TraceID("a", "bc", 1) != TraceID("a", "bc", 1) {
+	if !seen[TraceID("a", "bc", 1)] {
 		t.Error("asked twice, it differs")
 	}
 }

@@ -40,16 +40,17 @@ type Verifier struct {
 	Known func(Claims) bool
 }
 
-// Verify gives the claims of a pass for item, or the reason why it is none.
+// Verify gives the claims of a pass for item, or the reason why it is none. With ErrExpired, and no other error, the
+// claims are there too: whose the pass was is proved all the same.
 func (v *Verifier) Verify(token, item string) (Claims, error) {
 	c, err := v.VerifyAny(token)
-	if err == nil && c.Item != item {
+	if (err == nil || errors.Is(err, ErrExpired)) && c.Item != item {
 		return Claims{}, ErrAudience
 	}
 	return c, err
 }
 
-// VerifyAny verifies a pass of whatever item, for callers that ask for the item afterwards.
+// VerifyAny is Verify for a pass of whatever item, for callers that ask for the item afterwards.
 func (v *Verifier) VerifyAny(token string) (Claims, error) {
 	c, err := v.signed(token)
 	if err != nil {
@@ -67,7 +68,7 @@ func (v *Verifier) VerifyAny(token string) (Claims, error) {
 		return Claims{}, fmt.Errorf("%w: %v ahead", ErrNotYet, ahead.Round(time.Second))
 	}
 	if t.Sub(c.ExpiresAt) >= ExpiryLeeway {
-		return Claims{}, ErrExpired
+		return c, ErrExpired
 	}
 	return c, nil
 }

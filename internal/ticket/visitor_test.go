@@ -93,7 +93,8 @@ func TestVisitor(t *testing.T) {
 	})
 	t.Run("two visitors do not name an item alike", func(t *testing.T) {
 		t.Parallel()
-		if NewVisitor(testVisitor(1), nowMS).name("sku-1") == NewVisitor(testVisitor(1), nowMS).name("sku-1") {
+		a, b := NewVisitor(testVisitor(1), nowMS), NewVisitor(testVisitor(1), nowMS)
+		if a.name("sku-1") == b.name("sku-1") {
 			t.Error("a visitor could look for items that are taken for one another")
 		}
 	})

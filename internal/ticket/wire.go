@@ -38,16 +38,6 @@ func (r *reader) bytes(n int) []byte {
 
 func (r *reader) byte() byte { return r.bytes(1)[0] }
 
-func (r *reader) uint() uint64 {
-	n, size := binary.Uvarint(r.b)
-	if r.bad || size <= 0 {
-		r.bad = true
-		return 0
-	}
-	r.b = r.b[size:]
-	return n
-}
-
 func (r *reader) int() int64 {
 	n, size := binary.Varint(r.b)
 	if r.bad || size <= 0 {
