@@ -1,23 +1,20 @@
 package redistest
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"os"
-	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/sluicehq/sluice/internal/redisserver"
 )
 
 // Server is a redis-server that belongs to one test, or, from Shared, one test's part of a server.
 type Server struct {
 	tb     testing.TB
-	inst   *instance
+	redis  *redisserver.Server
 	prefix string
 	shared bool
 }
@@ -27,17 +24,17 @@ type Server struct {
 func New(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	need(tb)
-	inst, err := launch(args)
+	s, err := redisserver.Start(args...)
 	if err != nil {
 		tb.Fatalf("redistest: %v", err)
 	}
-	tb.Cleanup(inst.remove)
-	return &Server{tb: tb, inst: inst, prefix: "sluice:"}
+	tb.Cleanup(s.Close)
+	return &Server{tb: tb, redis: s, prefix: "sluice:"}
 }
 
 // Client returns a new client without retries, so that a test sees each error once. It is closed with the test.
 func (s *Server) Client() *redis.Client {
-	c := redis.NewClient(options("unix", s.inst.socket))
+	c := s.redis.Client()
 	s.tb.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -46,43 +43,44 @@ func (s *Server) Client() *redis.Client {
 func (s *Server) Prefix() string { return s.prefix }
 
 // URL addresses the server as --redis-url takes it, over the unix socket. It stays the same after Restart.
-func (s *Server) URL() string { return "unix://" + s.inst.socket }
+func (s *Server) URL() string { return s.redis.URL() }
 
 // Addr is the loopback host:port of the same server, for proxies that cut or delay connections.
-func (s *Server) Addr() string { return s.inst.addr }
+func (s *Server) Addr() string { return s.redis.Addr() }
 
 // Kill ends the server as kill -9 does and returns once it is gone. Its data is lost. Killing twice is safe.
 func (s *Server) Kill() {
+	s.tb.Helper()
 	s.own("Kill")
-	s.inst.kill()
+	s.redis.Kill()
 }
 
 // Pause stops the server in its tracks (SIGSTOP): connections stay open and nothing is answered.
 func (s *Server) Pause() {
-	s.own("Pause")
-	s.signal(syscall.SIGSTOP)
+	s.tb.Helper()
+	s.signal("Pause", syscall.SIGSTOP)
 }
 
 // Resume lets a paused server go on.
 func (s *Server) Resume() {
-	s.own("Resume")
-	s.signal(syscall.SIGCONT)
+	s.tb.Helper()
+	s.signal("Resume", syscall.SIGCONT)
 }
 
 // Restart ends the server where it still runs, and starts an empty one at the same socket and port.
 func (s *Server) Restart() {
 	s.tb.Helper()
 	s.own("Restart")
-	s.inst.kill()
-	if err := s.inst.start(); err != nil {
+	if err := s.redis.Restart(); err != nil {
 		s.tb.Fatalf("redistest: restart: %v", err)
 	}
 }
 
-func (s *Server) signal(sig syscall.Signal) {
+func (s *Server) signal(what string, sig os.Signal) {
 	s.tb.Helper()
-	if err := s.inst.cmd.Process.Signal(sig); err != nil {
-		s.tb.Fatalf("redistest: %v: %v", sig, err)
+	s.own(what)
+	if err := s.redis.Signal(sig); err != nil {
+		s.tb.Fatalf("redistest: %s: %v", what, err)
 	}
 }
 
@@ -94,58 +92,16 @@ func (s *Server) own(what string) {
 	}
 }
 
-func options(network, addr string) *redis.Options {
-	return &redis.Options{
-		Network: network, Addr: addr,
-		MaxRetries: -1, ContextTimeoutEnabled: true,
-		DialTimeout: 2 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second,
-		DialerRetries: 1, PoolSize: 16, DisableIdentity: true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	}
-}
-
 // need skips or fails the test where there is no redis-server.
 func need(tb testing.TB) {
 	tb.Helper()
-	if _, err := find(); err == nil {
-		return
-	}
-	const why = "redis-server is not in PATH; this test needs a real Redis (make test installs it)"
-	if os.Getenv("CI") == "true" {
-		tb.Fatal(why)
-	}
-	fmt.Fprintf(os.Stderr, "SKIPPED %s: %s\n", tb.Name(), why)
-	tb.Skip(why)
-}
-
-// freePort asks the kernel for a loopback port. Somebody else may take it before the server does; start tries again.
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
-}
-
-// ready waits until the server answers, or until it has ended, or for 10 s.
-func ready(socket string, ended <-chan struct{}) error {
-	c := redis.NewClient(options("unix", socket))
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		err := c.Ping(ctx).Err()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ended:
-			return fmt.Errorf("redis-server ended at once")
-		case <-ctx.Done():
-			return fmt.Errorf("redis-server does not answer on %s: %w", filepath.Base(socket), err)
-		case <-time.After(wait):
-		}
+	err := redisserver.Installed()
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		tb.Fatal(err)
+	default:
+		fmt.Fprintf(os.Stderr, "SKIPPED %s: %v\n", tb.Name(), err)
+		tb.Skip(err)
 	}
 }

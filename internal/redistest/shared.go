@@ -6,13 +6,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/sluicehq/sluice/internal/redisserver"
 )
 
 var shared struct {
-	mu   sync.Mutex
-	inst *instance
-	err  error
-	last atomic.Int64
+	mu    sync.Mutex
+	redis *redisserver.Server
+	err   error
+	last  atomic.Int64
 }
 
 // Shared returns the one server of this test process, started by the first call, with a key prefix that no other test
@@ -23,13 +25,13 @@ func Shared(tb testing.TB) *Server {
 	need(tb)
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
-	if shared.inst == nil && shared.err == nil {
-		shared.inst, shared.err = launch(nil)
+	if shared.redis == nil && shared.err == nil {
+		shared.redis, shared.err = redisserver.Start()
 	}
 	if shared.err != nil {
 		tb.Fatalf("redistest: %v", shared.err)
 	}
-	return &Server{tb: tb, inst: shared.inst, shared: true, prefix: fmt.Sprintf("t%d:", shared.last.Add(1))}
+	return &Server{tb: tb, redis: shared.redis, shared: true, prefix: fmt.Sprintf("t%d:", shared.last.Add(1))}
 }
 
 // Main runs the tests of a package and ends the shared server after them:
@@ -38,8 +40,8 @@ func Shared(tb testing.TB) *Server {
 func Main(m *testing.M) {
 	code := m.Run()
 	shared.mu.Lock()
-	if shared.inst != nil {
-		shared.inst.remove()
+	if shared.redis != nil {
+		shared.redis.Close()
 	}
 	shared.mu.Unlock()
 	os.Exit(code)

@@ -1,8 +1,8 @@
-package redistest
+package childproc
 
 import "syscall"
 
-// withParent ends the server with the test process, however that ends.
+// withParent ends the child with this process, however that ends.
 func withParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
