@@ -1,0 +1,192 @@
+package gate
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/internal/problem"
+	"github.com/sluicehq/sluice/queue"
+)
+
+// authorize answers a proxy that asks whether it may hand a request on (API 3.7).
+func (g *Gate) authorize(c *gin.Context) error {
+	r, h := c.Request, c.Writer.Header()
+	o := original(c)
+	if o.method == http.MethodOptions {
+		c.Status(http.StatusNoContent) // a preflight has no cookies; what follows it is asked about again
+		return nil
+	}
+	item, matched, err := g.authorizedItem(r, o.targets)
+	if err != nil {
+		return err
+	}
+	if !matched {
+		c.Status(http.StatusNoContent)
+		return nil
+	}
+	q := g.ask(item)
+	allowOrigin(h, r, &q.policy)
+	q.peek = peeks(r) || o.method == http.MethodHead
+	q.asset = asset(r)
+	q.counts = !q.peek && !q.asset
+	q.create = !q.asset
+	if q.who, err = g.identify(r, item, false); err != nil {
+		return err
+	}
+	v, err := g.decide(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	if q.counts {
+		g.Recorder.Check(item, v.action, v.reason)
+	}
+	rep := g.settle(h, r, q, &v, g.originalAddress(r, q, o))
+	onlyLast(h, "Set-Cookie")
+	if v.action == Pass {
+		if rep.pass != "" {
+			h[passHeader] = []string{rep.pass}
+		}
+		c.Status(http.StatusNoContent)
+		return nil
+	}
+	h["Sluice-Action"], h["Sluice-Reason"] = []string{string(v.action)}, []string{string(v.reason)}
+	status := http.StatusUnauthorized
+	if !q.asset {
+		if rep.waitURL == "" {
+			rep.waitURL = g.waitURL(q, &v, g.originalAddress(r, q, o)) // a refusal too has its page
+		}
+		h["Location"] = []string{rep.waitURL}
+		if again, _, _ := param(r, "redirect"); again == "1" && !fetches(r) {
+			status = http.StatusFound
+		}
+	}
+	c.Writer.WriteHeader(status)
+	c.Writer.WriteHeaderNow()
+	return nil
+}
+
+// request is what the proxy says of the request that it asks about.
+type request struct {
+	method  string
+	targets []string // its target, as the proxies' different headers have it
+}
+
+// original reads the original request: method and target from the headers that proxies set, else from this request.
+func original(c *gin.Context) request {
+	r := c.Request
+	o := request{method: r.Method}
+	for _, name := range [...]string{"X-Original-Method", "X-Forwarded-Method"} {
+		if m := header(r, name); m != "" {
+			o.method = strings.ToUpper(m)
+			break
+		}
+	}
+	for _, name := range [...]string{"X-Original-Uri", "X-Forwarded-Uri"} {
+		if t := header(r, name); t != "" && !slices.Contains(o.targets, t) {
+			o.targets = append(o.targets, t)
+		}
+	}
+	if path := c.Param("path"); len(o.targets) == 0 && path != "" {
+		if r.URL.RawQuery != "" {
+			path += "?" + r.URL.RawQuery
+		}
+		o.targets = []string{path}
+	}
+	return o
+}
+
+// authorizedItem finds the item: as the proxy names it, else by the patterns. Proxies set one of the two headers of the
+// target and hand on the other as the visitor sent it: so each is tried, and one that no pattern matches hides nothing.
+func (g *Gate) authorizedItem(r *http.Request, targets []string) (item queue.Item, matched bool, err error) {
+	if named := header(r, "X-Sluice-Item"); named != "" {
+		item, err := queue.ParseItem(named)
+		return item, err == nil, err
+	}
+	for _, t := range targets {
+		if item, ok := g.Patterns.Item(t); ok {
+			return item, true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// originalAddress is where the waiting page leads back to: the original path, at another host only if a trusted proxy
+// names it and the policy allows it. "" where the original target is nothing to return to.
+func (g *Gate) originalAddress(r *http.Request, q *question, o request) string {
+	if len(o.targets) == 0 {
+		return ""
+	}
+	path := o.targets[0]
+	if _, rest, ok := strings.Cut(path, "://"); ok && !strings.HasPrefix(path, "/") {
+		// A whole address: its path only.
+		if i := strings.IndexByte(rest, '/'); i >= 0 {
+			path = rest[i:]
+		} else {
+			path = "/"
+		}
+	}
+	if host := header(r, "X-Forwarded-Host"); host != "" && g.proxies.trusts(r) {
+		proto := header(r, "X-Forwarded-Proto")
+		if proto == "" {
+			proto = "https"
+		}
+		if origin, ok := originOf(proto + "://" + host); ok && origin != g.site.origin && slices.Contains(q.policy.ReturnOrigins, origin) && strings.HasPrefix(path, "/") {
+			if back, err := parseReturn(origin+path, g.site.origin, q.policy.ReturnOrigins); err == nil {
+				return back
+			}
+		}
+	}
+	back, err := parseReturn(path, g.site.origin, nil)
+	if err != nil {
+		return ""
+	}
+	return back
+}
+
+// asset reports whether a request is for a part of a page, by what the browser says of it.
+func asset(r *http.Request) bool {
+	if header(r, "Range") != "" {
+		return true
+	}
+	switch header(r, "Sec-Fetch-Dest") {
+	case "image", "script", "style", "font", "audio", "video", "track", "manifest":
+		return true
+	}
+	return false
+}
+
+// fetches reports whether a request says that it comes from a script, which cannot follow a redirect to a page.
+func fetches(r *http.Request) bool {
+	if mode := header(r, "Sec-Fetch-Mode"); mode != "" && mode != "navigate" {
+		return true
+	}
+	return header(r, "X-Requested-With") != "" || wantsJSON(r)
+}
+
+// wantsJSON reports whether a request asks for JSON and not for a page.
+func wantsJSON(r *http.Request) bool {
+	accept := header(r, "Accept")
+	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html")
+}
+
+// onlyLast leaves one line of a header: nginx hands on a single Set-Cookie, and the last is the one that carries all.
+func onlyLast(h http.Header, name string) {
+	if v := h[name]; len(v) > 1 {
+		h[name] = v[len(v)-1:]
+	}
+}
+
+// authorizeOther takes the methods that the router does not know (a proxy may ask with the original one).
+func (g *Gate) authorizeOther(c *gin.Context) {
+	path := c.Request.URL.EscapedPath()
+	if path != "/v1/authorize" && !strings.HasPrefix(path, "/v1/authorize/") {
+		problem.MethodNotAllowed(c)
+		return
+	}
+	c.Writer.Header().Del("Allow")
+	c.Params = gin.Params{{Key: "path", Value: strings.TrimPrefix(path, "/v1/authorize")}}
+	problem.Handle(g.authorize)(c)
+}

@@ -1,0 +1,36 @@
+package gate
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+)
+
+// check answers whether the visitor may open the item (API 3.1). It counts as traffic and makes a place.
+func (g *Gate) check(c *gin.Context) error {
+	q, back, err := g.open(c, false)
+	if err != nil {
+		return err
+	}
+	q.create, q.counts = true, !q.peek
+	v, err := g.decide(c.Request.Context(), q)
+	if err != nil {
+		return err
+	}
+	if q.counts {
+		g.Recorder.Check(q.item, v.action, v.reason)
+	}
+	g.answer(c, q, &v, back)
+	return nil
+}
+
+// preflight answers a browser that asks whether a page of another origin may call the API.
+func (g *Gate) preflight(c *gin.Context) error {
+	q, err := g.about(c)
+	if err != nil {
+		return err
+	}
+	preflight(c.Writer.Header(), c.Request, &q.policy)
+	c.Status(http.StatusNoContent)
+	return nil
+}

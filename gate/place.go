@@ -1,0 +1,53 @@
+package gate
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/queue"
+)
+
+// leave ends the visitor's place (API 3.4). Leaving twice, or without a place, is no error.
+func (g *Gate) leave(c *gin.Context) error {
+	q, _, err := g.open(c, false)
+	if err != nil {
+		return err
+	}
+	if q.who.known {
+		report, err := g.end(c.Request.Context(), q, queue.Leave)
+		if err != nil {
+			return err
+		}
+		g.left.add(q.item, q.who.id(), max(q.nowMS, report.NowMS))
+		if q.who.jar != nil && q.who.pass.IssuedMS == 0 {
+			q.who.jar.Drop(q.item)
+			g.setJar(c.Writer.Header(), q.who)
+		}
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// end ends what the visitor has in the line.
+func (g *Gate) end(ctx context.Context, q *question, kind queue.EndKind) (queue.EndReport, error) {
+	if !g.StoreUp() {
+		return queue.EndReport{}, queue.ErrStoreDown
+	}
+	call, cancel := context.WithTimeout(ctx, storePatience)
+	defer cancel()
+	report, err := g.Line.End(call, q.item, queue.Ending{Kind: kind, Visitor: q.who.id()})
+	switch {
+	case err == nil:
+		if report.Header.Item != "" {
+			g.Board.Put(report.Header)
+		}
+		return report, nil
+	case ctx.Err() != nil:
+		return report, ctx.Err()
+	default:
+		g.storeFailed(ctx, "end", q.item, err)
+		return report, queue.ErrStoreDown.Because(err)
+	}
+}

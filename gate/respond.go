@@ -1,0 +1,174 @@
+package gate
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/internal/problem"
+	"github.com/sluicehq/sluice/internal/ticket"
+	"github.com/sluicehq/sluice/queue"
+)
+
+// about starts the question of a request whose address names the item, and lets the page that asks read the answer.
+func (g *Gate) about(c *gin.Context) (*question, error) {
+	item, err := queue.ParseItem(problem.Param(c, "item"))
+	if err != nil {
+		return nil, err
+	}
+	q := g.ask(item)
+	allowOrigin(c.Writer.Header(), c.Request, &q.policy)
+	return q, nil
+}
+
+// open reads what all visitor requests have: the item, its policy, the origin of the page that asks, where to return
+// to, and who asks.
+func (g *Gate) open(c *gin.Context, page bool) (q *question, back string, err error) {
+	if q, err = g.about(c); err != nil {
+		return nil, "", err
+	}
+	r := c.Request
+	if r.URL.RawQuery != "" {
+		raw, _, err := param(r, "return")
+		if err != nil {
+			return nil, "", ErrReturn
+		}
+		if back, err = parseReturn(raw, g.site.origin, q.policy.ReturnOrigins); err != nil {
+			return nil, "", err
+		}
+	}
+	q.peek = peeks(r)
+	q.who, err = g.identify(r, q.item, page)
+	return q, back, err
+}
+
+// bodies are the buffers in which answers are put together.
+var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 2048); return &b }}
+
+// answer writes a verdict as JSON, with the cookie that goes with it.
+func (g *Gate) answer(c *gin.Context, q *question, v *verdict, back string) {
+	h := c.Writer.Header()
+	rep := g.settle(h, c.Request, q, v, back)
+	h["Content-Type"] = jsonType
+	buf := bodies.Get().(*[]byte)
+	defer bodies.Put(buf)
+	*buf = rep.append((*buf)[:0])
+	c.Writer.WriteHeader(http.StatusOK)
+	c.Writer.Write(*buf)
+}
+
+// settle turns a verdict into the tokens that the visitor takes along: marks, ticket, pass, cookie, address of the
+// waiting page. Headers are set here, so before any body.
+func (g *Gate) settle(h http.Header, r *http.Request, q *question, v *verdict, back string) reply {
+	w := q.who
+	rep := reply{item: q.item, verdict: v}
+	if v.action == Pass && !v.unmarked && !q.peek && !q.stream {
+		if w.jar != nil {
+			w.jar.SetMark(q.item, q.nowMS)
+		} else if w.visitor.SetMark(q.item, q.nowMS) {
+			w.token = ""
+		}
+	}
+	if v.pass.IssuedMS > 0 {
+		if rep.pass = w.passToken; rep.pass == "" || v.pass != w.pass {
+			rep.pass = g.sign(q.item, w.id(), v.pass)
+		}
+		if w.jar != nil {
+			w.jar.SetPass(q.item, v.pass)
+		}
+	}
+	if v.place.Place.Generation != 0 {
+		rep.ticket = g.Keys.SealTicket(q.item, v.place)
+		if w.jar != nil {
+			w.jar.SetTicket(q.item, v.place)
+		}
+	}
+	if rep.visitor = w.token; rep.visitor == "" {
+		rep.visitor = g.Keys.SealVisitor(w.visitor)
+	}
+	if v.action == Wait {
+		rep.waitURL = g.waitURL(q, v, back)
+	}
+	if !q.peek && !q.stream {
+		g.setCookies(h, r, q, rep.pass)
+	}
+	return rep
+}
+
+// setCookies sets the one cookie of ours, if it has changed. The cookie of the pass alone, where it is asked for,
+// comes before it: proxies that hand on a single cookie are answered by setJar.
+func (g *Gate) setCookies(h http.Header, r *http.Request, q *question, token string) {
+	if g.PassCookie && token != "" && !q.who.headers {
+		name := passCookieName(q.item)
+		had := false
+		for value := range cookies(r, name) {
+			had = had || value == token
+		}
+		if !had {
+			h["Set-Cookie"] = append(h["Set-Cookie"], name+"="+token+g.site.cookie)
+		}
+	}
+	g.setJar(h, q.who)
+}
+
+// setJar sets the cookie that carries all.
+func (g *Gate) setJar(h http.Header, w *caller) {
+	if w.jar != nil && w.jar.Changed() {
+		h["Set-Cookie"] = append(h["Set-Cookie"], visitorCookie+"="+g.Keys.SealJar(w.jar)+"; Max-Age=31536000"+g.site.cookie)
+	}
+}
+
+// passCookieName is the name of the cookie that holds an item's pass alone. `:`, `@` and `~` may not or must not stand
+// in it as they are, and are written ~XX as in item ids that are taken from addresses.
+func passCookieName(item queue.Item) string {
+	return passCookie + strings.NewReplacer("~", "~7E", ":", "~3A", "@", "~40").Replace(string(item))
+}
+
+// handOver is the life of the code that lets the waiting page continue a visitor who came without cookies.
+const handOverMS = 60_000
+
+// waitURL is the address of the waiting page for the one who is answered v.
+func (g *Gate) waitURL(q *question, v *verdict, back string) string {
+	var b strings.Builder
+	b.WriteString(g.site.url)
+	b.WriteString("/wait/")
+	b.WriteString(string(q.item))
+	sep := byte('?')
+	if back != "" {
+		b.WriteByte(sep)
+		b.WriteString("return=")
+		b.WriteString(url.QueryEscape(back))
+		sep = '&'
+	}
+	if !q.who.cookies && v.place.Place.Generation != 0 && !q.peek {
+		b.WriteByte(sep)
+		b.WriteString("code=")
+		t := v.place
+		t.EndsMS = q.nowMS + handOverMS
+		b.WriteString(g.Keys.SealTicket(handOverOf(q.item), t))
+	}
+	return b.String()
+}
+
+// handOverOf is the context of hand-over codes: no item id has this form, so no code is a ticket and no ticket a code.
+func handOverOf(item queue.Item) queue.Item { return "hand-over " + item }
+
+// takeOver makes the caller the visitor of a hand-over code, unless the browser holds a place or a pass of its own.
+func (g *Gate) takeOver(r *http.Request, q *question) {
+	code, named, err := param(r, "code")
+	if err != nil || !named || q.who.headers || q.who.ticket.Place.Generation != 0 || q.who.pass.IssuedMS != 0 {
+		return
+	}
+	t, err := g.Keys.OpenTicket(handOverOf(q.item), code, g.Clock.Now())
+	if err != nil || t.Visitor == q.who.id() {
+		return
+	}
+	t.EndsMS = t.Place.IssuedMS + q.limits.TicketLifeMS()
+	w := q.who
+	w.jar = ticket.NewJar(ticket.NewVisitor(t.Visitor, q.nowMS))
+	w.visitor, w.token, w.ticket, w.known = &w.jar.Visitor, "", t, true
+	w.cookies = false
+}

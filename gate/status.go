@@ -1,0 +1,26 @@
+package gate
+
+import "github.com/gin-gonic/gin"
+
+// status answers where the visitor stands now (API 3.2). It counts no traffic and makes no new place; the first answer
+// that says `pass` claims the admission.
+func (g *Gate) status(c *gin.Context) error {
+	q, back, err := g.open(c, false)
+	if err != nil {
+		return err
+	}
+	v, err := g.decide(c.Request.Context(), q)
+	if err != nil {
+		return err
+	}
+	g.passed(q, &v)
+	g.answer(c, q, &v, back)
+	return nil
+}
+
+// passed takes note of a pass that was given outside check and authorize.
+func (g *Gate) passed(q *question, v *verdict) {
+	if v.action == Pass && !q.peek && !q.stream {
+		g.Recorder.Check(q.item, v.action, v.reason)
+	}
+}
