@@ -36,7 +36,8 @@ type item struct {
 	emptySince int64 // 0 = somebody waits
 	lowSince   int64 // 0 = there is traffic
 	sweptMS    int64
-	swept      entry // the last one looked at for silence
+	swept      entry // the last one looked at for silence; none = a new round begins
+	sweepSize  int   // of the line when the round began
 }
 
 // place is one visitor in waiting.

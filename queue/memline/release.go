@@ -10,19 +10,19 @@ func (l *Line) release(it *item, now instant, out *queue.StepReport) float64 {
 	} else if it.emptySince == 0 {
 		it.emptySince = now.ms
 	}
+	h := &it.header
+	byItself := h.State == queue.Open && it.limits.Auto && (h.Cause == queue.ByDetector || h.Cause == queue.ByMode)
 	requests, low := l.low(it, now)
-	if !low {
+	if !low || !byItself {
 		it.lowSince = 0
 	} else if it.lowSince == 0 {
 		it.lowSince = now.ms
 	}
-	h := &it.header
 	switch {
 	case h.Draining && len(it.waiting) == 0:
 		it.turnOff(now, true)
 		out.Released, out.Reason = true, "drained"
-	case h.State == queue.Open && it.limits.Auto && (h.Cause == queue.ByDetector || h.Cause == queue.ByMode) &&
-		it.emptySince > 0 && it.lowSince > 0 && now.ms-max(it.emptySince, it.lowSince) >= it.limits.ReleaseAfterMS:
+	case it.emptySince > 0 && it.lowSince > 0 && now.ms-max(it.emptySince, it.lowSince) >= it.limits.ReleaseAfterMS:
 		it.turnOff(now, false)
 		out.Released, out.Reason = true, "released"
 	}

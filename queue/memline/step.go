@@ -30,7 +30,7 @@ func (l *Line) Step(_ context.Context, id queue.Item, o queue.StepOrder) (queue.
 		return out, nil
 	}
 	out.Restored = l.heal(it, o, now)
-	out.LagMS = it.passTime(o.TickMS, now)
+	it.passTime(o.TickMS, now)
 	it.take(o.Limits, now)
 	it.settle(now)
 	it.marks.turn(it.limits, now)
@@ -143,26 +143,28 @@ func (s *step) abandon(e entry) {
 // the abandon time.
 func (s *step) sweep() {
 	it := s.item
-	part := it.order.Len()
+	if it.swept == (entry{}) {
+		it.sweepSize = it.order.Len() // of when the round began: a line that shrinks is looked through no slower
+	}
+	share := 1.0
 	if pace := it.limits.AbandonMS / 4; it.sweptMS > 0 && pace > 0 {
-		share := float64(s.now.ms-it.sweptMS) / float64(pace)
-		part = int(math.Ceil(float64(part) * min(1, max(0, share))))
+		share = min(1, max(0, float64(s.now.ms-it.sweptMS)/float64(pace)))
 	}
 	it.sweptMS = s.now.ms
+	part := int(math.Ceil(float64(it.sweepSize) * share))
 	var silent []entry
-	for e := range it.order.From(it.swept) {
+	last := it.swept
+	it.swept = entry{} // where the end is reached, the next round begins at the head
+	for e := range it.order.From(last) {
 		if part == 0 || len(silent) == s.budget {
-			part = -1
+			it.swept = last
 			break
 		}
 		part--
-		it.swept = e
+		last = e
 		if it.silent(e.visitor, s.now) {
 			silent = append(silent, e)
 		}
-	}
-	if part >= 0 {
-		it.swept = entry{} // came to the end: again from the head
 	}
 	for _, e := range silent {
 		s.abandon(e)

@@ -30,6 +30,9 @@ func (l *Line) switchTo(it *item, o queue.SwitchOrder, now instant, out *queue.S
 	if it.keys.used(o.Key, now) {
 		return nil
 	}
+	if o.Action == queue.Activate && h.On() && (o.Cause == queue.ByDetector || o.Cause == queue.ByMode) {
+		return nil // it is on already, and neither of them may open a prequeue
+	}
 	to, changes, err := h.State.Next(o.Action, h.Draining)
 	if err != nil {
 		return err
@@ -46,6 +49,10 @@ func (l *Line) switchTo(it *item, o queue.SwitchOrder, now instant, out *queue.S
 	switch o.Action {
 	case queue.Activate:
 		changes = it.activate(o, now)
+	case queue.Gather:
+		if changes = h.State == queue.Prequeue && h.OpensMS != o.OpensMS; changes {
+			h.OpensMS = o.OpensMS
+		}
 	case queue.Deactivate:
 		out.Left = int64(len(it.waiting))
 		it.turnOff(now, true)
@@ -88,6 +95,7 @@ func (it *item) setState(to queue.State, now instant) {
 		it.settledUS = now.us
 	}
 	it.header.State = to
+	it.lowSince = 0
 }
 
 // mayTurnOn reports whether a queue that is off may be turned on: not by the detector against a hand that has turned it
@@ -104,7 +112,7 @@ func (l *Line) mayTurnOn(it *item, o queue.SwitchOrder, now instant) bool {
 func (it *item) activate(o queue.SwitchOrder, now instant) bool {
 	h := &it.header
 	byHand := o.Cause == queue.ByOperator
-	opens := h.State == queue.Prequeue && (byHand || o.Cause == queue.BySale)
+	opens := h.State == queue.Prequeue
 	pins := h.State == queue.Open && byHand && h.Cause != queue.ByOperator
 	if !opens && !pins {
 		return false
@@ -135,7 +143,8 @@ func (it *item) reset(now instant) {
 	it.empty()
 	it.marks.clear()
 	it.newGeneration(now)
-	h.PassesFrom, h.ActivatedMS, h.Grace, h.Override = h.Generation, now.ms, false, nil
+	h.PassesFrom, h.ActivatedMS, h.Grace, h.Draining, h.Override = h.Generation, now.ms, false, false, nil
+	it.holdMS = 0
 	it.setRate()
 }
 

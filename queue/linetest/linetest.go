@@ -1,0 +1,60 @@
+// Package linetest is what every line must do: one suite for the line in Redis and the line in this process, and a
+// state machine that compares the two. Its tests are the rules of docs/line.md, each by name.
+package linetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/internal/clock"
+	"github.com/sluicehq/sluice/queue"
+)
+
+// Line is the whole of a line, as queue/line.go lists it.
+type Line interface {
+	Ask(context.Context, queue.Item, []queue.Ask) (queue.Answers, error)
+	Touch(context.Context, queue.Item, []queue.Beat) (queue.TouchReport, error)
+	End(context.Context, queue.Item, queue.Ending) (queue.EndReport, error)
+	Step(context.Context, queue.Item, queue.StepOrder) (queue.StepReport, error)
+	Switch(context.Context, queue.Item, queue.SwitchOrder) (queue.SwitchReport, error)
+	Look(context.Context, queue.Item) (queue.Snapshot, error)
+	Find(context.Context, queue.Item, queue.Visitor) (queue.Standing, error)
+	Positions(context.Context, queue.Item) (queue.Table, error)
+}
+
+// New makes a line that goes by the clock and in which nothing is kept.
+type New func(t *testing.T, c clock.Clock) Line
+
+// test is one rule: its name is a sentence.
+type test struct {
+	name string
+	run  func(*stand)
+}
+
+// Exercise runs every test on lines of newLine. Twenty seconds at most against a store at hand.
+func Exercise(t *testing.T, newLine New) {
+	groups := []struct {
+		name  string
+		tests []test
+	}{
+		{"Places", places}, {"Admission", admission}, {"Stays", stays}, {"Inflow", inflow}, {"Room", roomTests},
+		{"Draw", draw}, {"States", states}, {"Losses", losses}, {"Time", times}, {"Races", races},
+	}
+	for _, g := range groups {
+		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
+			for _, c := range g.tests {
+				t.Run(c.name, func(t *testing.T) {
+					t.Parallel()
+					s := newStand(t, newLine)
+					c.run(s)
+					s.balanced()
+				})
+			}
+		})
+	}
+}
+
+// noon is when the tests begin: the first instant of a sale.
+var noon = time.Date(2026, 12, 1, 11, 0, 0, 0, time.UTC)

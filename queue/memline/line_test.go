@@ -1,0 +1,16 @@
+package memline_test
+
+import (
+	"testing"
+
+	"github.com/sluicehq/sluice/internal/clock"
+	"github.com/sluicehq/sluice/queue/linetest"
+	"github.com/sluicehq/sluice/queue/memline"
+)
+
+func TestLine(t *testing.T) {
+	t.Parallel()
+	linetest.Exercise(t, func(_ *testing.T, c clock.Clock) linetest.Line {
+		return memline.New(memline.Options{Clock: c})
+	})
+}
