@@ -35,7 +35,7 @@ func (l *Line) restore(it *item, o queue.SwitchOrder, now instant) bool {
 	it.header.PassesFrom = max(it.header.PassesFrom, from)
 	it.empty()
 	it.marks.clear()
-	it.debt, it.lost, it.steppedMS, it.dueMS = 0, 0, 0, 0
+	it.debt, it.lost, it.steppedMS = 0, 0, 0
 	it.lowSince, it.emptySince, it.offSince = 0, now.ms, now.ms
 	it.disarmed = false
 	it.books = queue.Counts{}

@@ -32,7 +32,6 @@ type item struct {
 
 	lost       int64 // ms that were no time: live time is now less lost
 	steppedMS  int64 // the last step of a mover with a pace; 0 = none yet
-	dueMS      int64 // when the last step wanted the next
 	emptySince int64 // 0 = somebody waits
 	lowSince   int64 // 0 = there is traffic
 	sweptMS    int64

@@ -14,3 +14,9 @@ func TestLine(t *testing.T) {
 		return memline.New(memline.Options{Clock: c})
 	})
 }
+
+// The model agrees with itself: what the state machine compares is deterministic, and no invariant breaks.
+func TestLineAgreesWithItself(t *testing.T) {
+	t.Parallel()
+	linetest.Model(t, func(c clock.Clock) linetest.Line { return memline.New(memline.Options{Clock: c}) })
+}

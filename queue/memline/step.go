@@ -47,24 +47,19 @@ func (l *Line) Step(_ context.Context, id queue.Item, o queue.StepOrder) (queue.
 	if head, ok := it.order.First(); ok {
 		out.HeadScore = head.score
 	}
-	it.dueMS = s.due()
-	out.DueMS = it.dueMS
+	out.DueMS = s.due()
 	return out, nil
 }
 
-// passTime keeps the account of live time: a gap between two steps is nobody's. It answers how late this step is.
-func (it *item) passTime(tickMS int64, now instant) (lagMS int64) {
-	if it.dueMS > 0 {
-		lagMS = max(0, now.ms-max(it.dueMS, it.steppedMS+tickMS))
-	}
+// passTime keeps the account of live time: a gap between two steps is nobody's.
+func (it *item) passTime(tickMS int64, now instant) {
 	if tickMS <= 0 {
-		return lagMS
+		return
 	}
 	if gap := now.ms - it.steppedMS; it.steppedMS > 0 && gap > 2*tickMS+2000 {
 		it.lost += gap - tickMS
 	}
 	it.steppedMS = now.ms
-	return lagMS
 }
 
 // step is one step under way.

@@ -169,7 +169,7 @@ func (l *Line) turnOn(it *item, to queue.State, o queue.SwitchOrder, now instant
 		h.PassesFrom = h.Generation
 		it.marks.clear()
 	}
-	it.holdMS, it.lost, it.steppedMS, it.dueMS = 0, 0, 0, 0
+	it.holdMS, it.lost, it.steppedMS = 0, 0, 0
 	it.disarmed = false
 	it.books.Reserved, it.reservedUntil = max(0, o.Reserved), now.ms+it.limits.SessionMS
 	it.setRate()
