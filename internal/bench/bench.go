@@ -1,0 +1,82 @@
+// Package bench is the project's own load: cases that start nodes and a store of their own, send a crowd at them, and
+// say what was measured and what was to hold. One file holds one case.
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Case is one thing to measure.
+type Case struct {
+	Name string
+	Help string
+	run  func(ctx context.Context, e *env) error
+}
+
+// Cases lists what there is to run.
+func Cases() []Case {
+	return []Case{
+		{Name: "crowd", Help: "a crowd of 3,000 on three nodes: exact inflow, order of arrival, live changes, a node killed", run: crowd},
+		{Name: "surge", Help: "20,000 checks/s on one item and 1,000,000 made-up items at once: memory, keys, one activation", run: surge},
+	}
+}
+
+// Names lists the cases' names.
+func Names() []string {
+	var names []string
+	for _, c := range Cases() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Options say how to run a case. Program is required.
+type Options struct {
+	Program []string  // command line of sluice, to which "serve" and its flags are added
+	Environ []string  // of the nodes; variables of sluice's own settings are left out
+	Short   bool      // a form of seconds, for tests
+	Log     io.Writer // progress, one line each; nil = none
+}
+
+// Run runs one case. An error means that it could not be run to its end; whether everything held is in the report.
+func Run(ctx context.Context, name string, o Options) (Report, error) {
+	i := slices.IndexFunc(Cases(), func(c Case) bool { return c.Name == name })
+	if i < 0 {
+		return Report{}, fmt.Errorf("no case %q: there are %s", name, strings.Join(Names(), ", "))
+	}
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	e := &env{Options: o, began: time.Now(), report: Report{Case: name, Short: o.Short}}
+	err := Cases()[i].run(ctx, e)
+	e.report.Seconds = time.Since(e.began).Seconds()
+	if err != nil {
+		return e.report, fmt.Errorf("bench %s: %w", name, err)
+	}
+	return e.report, nil
+}
+
+// env is what a case works with.
+type env struct {
+	Options
+	began  time.Time
+	report Report
+}
+
+// say reports progress.
+func (e *env) say(format string, args ...any) {
+	fmt.Fprintf(e.Log, "%6.1f s  %s\n", time.Since(e.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// pick gives the short form's value or the full one's.
+func pick[T any](short bool, full, shorter T) T {
+	if short {
+		return shorter
+	}
+	return full
+}

@@ -1,0 +1,158 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// watch is how exactly a visitor's polls show the instant of an admission: their pace near the head, and the delay of
+// the answers of busy nodes.
+const watch = 500 * time.Millisecond
+
+// stale is how old an answer may be: API 3.1, "an estimate … at most 1 s old".
+const stale = time.Second
+
+// crowd keeps a line of 3,000 at one item on three nodes (one who is let in is followed by a newcomer), lets 50 in a second
+// for a minute, kills the node that moves the line in the middle of it, and then sets the inflow to 200 and to 0.5.
+// Everything is measured by what visitors see.
+func crowd(ctx context.Context, e *env) error {
+	const item = "crowd"
+	size := pick(e.Short, 3000, 500)
+	steady := pick(e.Short, 60*time.Second, 12*time.Second)
+	fast := pick(e.Short, 10*time.Second, 4*time.Second)
+	slow := pick(e.Short, 20*time.Second, 8*time.Second)
+
+	f, err := e.start(ctx, 3)
+	defer f.close()
+	if err != nil {
+		return err
+	}
+	if err := f.policy(ctx, item, map[string]any{"inflow_per_second": 0}); err != nil {
+		return err
+	}
+	if err := f.act(ctx, item, "activate", nil); err != nil {
+		return err
+	}
+	waiting, leave := context.WithCancel(ctx)
+	p := newPeople(item, f.nodes, size)
+	defer p.wg.Wait()
+	defer leave()
+	p.pace.Store(50_000)
+	if err := p.gather(waiting, size); err != nil {
+		return err
+	}
+	e.say("%d people stand in line", size)
+	p.wg.Go(func() { p.follow(waiting) })
+
+	begin, err := e.inflow(ctx, f, p, item, 50)
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, begin.Add(steady/2)); err != nil {
+		return err
+	}
+	victim := f.stepper(ctx, item)
+	if victim == nil {
+		return errors.New("no node exports the line's gauge")
+	}
+	victim.child.Kill()
+	failed := p.errors.Load()
+	e.say("killed %s, which moved the line", victim.name)
+	if err := pause(ctx, begin.Add(steady+2*time.Second)); err != nil {
+		return err
+	}
+	toFast, err := e.inflow(ctx, f, p, item, 200)
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, toFast.Add(fast)); err != nil {
+		return err
+	}
+	toSlow, err := e.inflow(ctx, f, p, item, 0.5)
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, toSlow.Add(slow)); err != nil {
+		return err
+	}
+	leave()
+	p.wg.Wait()
+
+	r, saw := &e.report, p.snapshot()
+	at := admissions(saw)
+	from := begin.Add(time.Second)
+	due := 50 * steady.Seconds()
+	slack := max(1, due/100)
+	if e.Short {
+		slack += 50 * watch.Seconds() // over a minute, what polls do not see is within the 1 %
+	}
+	r.note("people who lined up", float64(len(saw)), "people")
+	r.between(fmt.Sprintf("let in within %.0f s at 50/s, one node killed", steady.Seconds()), float64(within(at, from, from.Add(steady))), due-slack, due+slack, "people")
+	r.atMost("most beyond 50/s in any span", excess(at, 50, begin, toFast), 50*(1+watch.Seconds())+1, "people")
+	r.between("per second from 1 s after setting 200", float64(within(at, toFast.Add(time.Second+watch), toSlow))/toSlow.Sub(toFast.Add(time.Second+watch)).Seconds(), 190, 210, "people/s")
+	r.between("let in during the second second after setting 200", float64(within(at, toFast.Add(time.Second), toFast.Add(2*time.Second))), 150, 250, "people")
+	few := 0.5 * (slow - time.Second - watch).Seconds()
+	r.between("let in from 1 s after setting 0.5", float64(within(at, toSlow.Add(time.Second+watch), toSlow.Add(slow))), few-2, few+2, "people")
+	r.atMost("longest wait after somebody later was let in", float64(overtaken(saw).Milliseconds()), float64((stale + watch).Milliseconds()), "ms")
+	var grew int64
+	for _, s := range saw {
+		grew = max(grew, s.grew)
+	}
+	r.atMost("most by which a shown position grew", float64(grew), 0, "places")
+	r.atMost("failed requests before the kill", float64(failed), 0, "requests")
+	return nil
+}
+
+// gather makes n people line up, 32 at a time.
+func (p *people) gather(ctx context.Context, n int) error {
+	g, ctx2 := errgroup.WithContext(ctx)
+	g.SetLimit(32)
+	for range n {
+		g.Go(func() error {
+			if ctx2.Err() != nil {
+				return ctx2.Err()
+			}
+			return p.join(ctx)
+		})
+	}
+	return g.Wait()
+}
+
+// follow lets a newcomer line up for each who was let in, so that the line keeps its length.
+func (p *people) follow(ctx context.Context) {
+	for followed := int64(0); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.changed:
+		}
+		for ; followed < p.letIn.Load(); followed++ {
+			if err := p.join(ctx); err != nil && ctx.Err() == nil {
+				p.errors.Add(1)
+				p.first.CompareAndSwap(nil, err.Error())
+			}
+		}
+	}
+}
+
+// inflow sets the item's inflow by hand and gives the instant of the answer.
+func (e *env) inflow(ctx context.Context, f *fleet, p *people, item string, perSecond float64) (time.Time, error) {
+	p.pace.Store(int64(perSecond * 1000))
+	err := f.act(ctx, item, "inflow", map[string]any{"inflow_per_second": perSecond})
+	e.say("inflow set to %v/s", perSecond)
+	return time.Now(), err
+}
+
+// pause waits until t.
+func pause(ctx context.Context, t time.Time) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Until(t)):
+		return nil
+	}
+}
