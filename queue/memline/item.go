@@ -26,6 +26,7 @@ type item struct {
 	last          int64 // the highest score given
 	tokens        float64
 	settledUS     int64
+	spare         float64 // see Line
 	debt          int64
 	holdMS        int64
 	reservedUntil int64
@@ -60,8 +61,7 @@ func (it *item) rate() float64 {
 	return it.limits.Inflow
 }
 
-// settle brings the bucket up to now at the rate in force. It holds one second's worth and one person: with less,
-// fractions would be lost between steps.
+// settle brings the bucket up to now at the rate in force.
 func (it *item) settle(now instant) {
 	if it.header.State != queue.Open || now.us <= it.settledUS {
 		return
@@ -74,8 +74,12 @@ func (it *item) settle(now instant) {
 func (it *item) tokensAt(now instant) float64 {
 	rate := it.rate()
 	gained := float64(rate*float64(now.us-it.settledUS)) / 1e6
-	return min(rate+1, it.tokens+gained)
+	return min(it.capacity(), it.tokens+gained)
 }
+
+// capacity is the most that the bucket holds: one second's worth and one person, because with less fractions would be
+// lost between steps; where steps are punctual, one second's worth.
+func (it *item) capacity() float64 { return max(1, it.rate()+it.spare) }
 
 // wholeTokens is how many people the bucket lets in. Sums of fractions end a hair below the whole number.
 func (it *item) wholeTokens() int64 {
@@ -90,7 +94,7 @@ func (it *item) spend(n int64) { it.tokens = max(0, it.tokens-float64(n)) }
 // setRate notes the inflow in force after it may have changed, and reports whether it has.
 func (it *item) setRate() bool {
 	rate := it.rate()
-	it.tokens = min(it.tokens, rate+1)
+	it.tokens = min(it.tokens, it.capacity())
 	changed := it.header.Inflow != rate
 	it.header.Inflow = rate
 	return changed

@@ -52,7 +52,7 @@ func (l *Line) Find(_ context.Context, id queue.Item, v queue.Visitor) (queue.St
 	return out, nil
 }
 
-// Positions samples the line. While a draw is under way there are no samples. It never fails.
+// Positions samples the line. It never fails.
 func (l *Line) Positions(_ context.Context, id queue.Item) (queue.Table, error) {
 	now := l.now()
 	it := l.lock(id)
@@ -62,9 +62,6 @@ func (l *Line) Positions(_ context.Context, id queue.Item) (queue.Table, error) 
 	defer it.mu.Unlock()
 	n := int64(it.order.Len())
 	out := queue.Table{AtMS: now.ms, Waiting: n, Header: it.header}
-	if it.hidden() {
-		return out, nil
-	}
 	near := max(dense, int64(math.Ceil(min(10*it.rate(), mostDense))))
 	out.Exact = min(n, near)
 	for _, rank := range queue.SampleRanks(n, near) {

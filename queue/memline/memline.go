@@ -23,6 +23,9 @@ type Options struct {
 	// Traffic measures an item: requests in the window of its trigger, newcomers a minute, active users. Called while
 	// the item is locked, so it must not call the line. nil = no traffic at all.
 	Traffic func(item queue.Item, nowMS int64) (requests, newcomersPerMinute, active float64)
+	// Punctual says that steps come at the very instant at which something is due (replay). Then the bucket holds one
+	// second's worth, at least one person; with a mover's ticks, which come late, it holds one person more.
+	Punctual bool
 }
 
 // Line keeps the lines of all items. Its methods are safe for use by many goroutines; calls of one item wait for one
@@ -31,6 +34,7 @@ type Line struct {
 	clock   clock.Clock
 	epoch   func() int64
 	traffic func(queue.Item, int64) (requests, newcomers, active float64)
+	spare   float64 // what the bucket holds beyond one second's worth
 	seed    maphash.Seed
 	shards  [64]shard
 }
@@ -43,7 +47,10 @@ type shard struct {
 
 // New makes a Line in which nothing is kept.
 func New(o Options) *Line {
-	l := &Line{clock: o.Clock, epoch: o.Epoch, traffic: o.Traffic, seed: maphash.MakeSeed()}
+	l := &Line{clock: o.Clock, epoch: o.Epoch, traffic: o.Traffic, spare: 1, seed: maphash.MakeSeed()}
+	if o.Punctual {
+		l.spare = 0
+	}
 	if l.clock == nil {
 		l.clock = clock.System{}
 	}
@@ -152,7 +159,7 @@ func (l *Line) lockOrMake(id queue.Item) *item {
 		s.mu.Lock()
 		it := s.items[id]
 		if it == nil {
-			it = &item{header: queue.Header{Item: id}}
+			it = &item{header: queue.Header{Item: id}, spare: l.spare}
 			s.items[id] = it
 		}
 		s.mu.Unlock()
