@@ -8,9 +8,12 @@ import (
 // Board is what one node knows of all queues: the newest header of each. Reads take no lock. The zero value is empty
 // and ready.
 type Board struct {
+	// Changed, where set before the first use, is told of each header taken over and the one it replaced. It must not
+	// block, and may be called by several goroutines at once.
+	Changed func(old, now Header)
+
 	headers sync.Map // Item -> *atomic.Pointer[Header]
 	on      atomic.Int64
-	changed atomic.Int64
 }
 
 // Get gives the newest header known of an item; the zero Header (off, generation 0) where none is.
@@ -27,7 +30,7 @@ func (b *Board) Put(h Header) bool {
 	fresh.Store(&h)
 	v, loaded := b.headers.LoadOrStore(h.Item, fresh)
 	if !loaded {
-		b.count(false, h.On())
+		b.took(Header{Item: h.Item}, h)
 		return true
 	}
 	p := v.(*atomic.Pointer[Header])
@@ -37,27 +40,26 @@ func (b *Board) Put(h Header) bool {
 			return false
 		}
 		if p.CompareAndSwap(old, &h) {
-			b.count(old.On(), h.On())
+			b.took(*old, h)
 			return true
 		}
 	}
 }
 
-func (b *Board) count(was, is bool) {
+func (b *Board) took(old, now Header) {
 	switch {
-	case is && !was:
+	case now.On() && !old.On():
 		b.on.Add(1)
-	case was && !is:
+	case old.On() && !now.On():
 		b.on.Add(-1)
 	}
-	b.changed.Add(1)
+	if b.Changed != nil {
+		b.Changed(old, now)
+	}
 }
 
 // On is how many queues are on.
 func (b *Board) On() int64 { return b.on.Load() }
-
-// Changes counts the headers taken over; it rises with each.
-func (b *Board) Changes() int64 { return b.changed.Load() }
 
 // All lists the headers known, those of queues that are off included, in no order.
 func (b *Board) All() []Header {

@@ -155,6 +155,7 @@ type Limits struct {
 	MaxWaiting     int64   `json:"max_waiting"`
 	Random         bool    `json:"random"` // order random: a prequeue draws lots
 	Auto           bool    `json:"auto"`   // mode auto: the line may be released
+	Hold           bool    `json:"hold"`   // the switch over all items is on hold: nobody is let in
 	ReleaseAfterMS int64   `json:"release_after_ms"`
 	ReleaseRatio   float64 `json:"release_ratio"`
 	Trigger        Trigger `json:"trigger"`

@@ -1,7 +1,9 @@
 package batch
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -124,12 +126,15 @@ func (b *Beats) Flush(ctx context.Context) error {
 }
 
 func (b *Beats) send(ctx context.Context, item queue.Item, beats []queue.Beat, first error) error {
-	// After an error the rest is kept without trying: the store is away for all of it alike.
-	if first == nil {
+	// While the store is away the rest is kept without trying; an item's own error is that item's.
+	if !errors.Is(first, queue.ErrStoreDown) {
 		report, err := b.line.Touch(ctx, item, beats)
 		if err == nil {
 			b.took(item, beats, report)
-			return nil
+			return first
+		}
+		if !errors.Is(err, queue.ErrStoreDown) {
+			return cmp.Or(first, err)
 		}
 		first = err
 	}

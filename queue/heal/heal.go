@@ -14,10 +14,11 @@ import (
 type line interface {
 	Ask(ctx context.Context, item queue.Item, asks []queue.Ask) (queue.Answers, error)
 	Step(ctx context.Context, item queue.Item, o queue.StepOrder) (queue.StepReport, error)
+	StepMany(ctx context.Context, items []queue.Item, orders []queue.StepOrder) ([]queue.StepReport, []error)
 	Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder) (queue.SwitchReport, error)
 }
 
-// Options configures a Line. All but Restored and Gone are required.
+// Options configures a Line. All but Restored and Released are required.
 type Options struct {
 	Line  line
 	Board *queue.Board
@@ -28,6 +29,8 @@ type Options struct {
 	Lost func(context.Context) (bool, error)
 	// Restored, where set, is told of each queue that was put back.
 	Restored func(queue.Header)
+	// Released, where set, is told of each step that turned a queue off, before the board is.
+	Released func(queue.StepReport)
 }
 
 // Line is a line whose queues survive the loss of the store.
@@ -69,33 +72,43 @@ func (l *Line) Ask(ctx context.Context, item queue.Item, asks []queue.Ask) (queu
 	return got, nil
 }
 
-// Step is the store's Step with what this node knows; where the store has lost the item's queue it is put back.
-func (l *Line) Step(ctx context.Context, item queue.Item, o queue.StepOrder) (queue.StepReport, error) {
-	o.Seen = l.Known(item)
-	got, err := l.o.Line.Step(ctx, item, o)
-	if err != nil {
-		return got, err
+// StepMany is the store's StepMany with what this node knows; a queue that the store has lost is put back.
+func (l *Line) StepMany(ctx context.Context, items []queue.Item, orders []queue.StepOrder) ([]queue.StepReport, []error) {
+	for i, item := range items {
+		orders[i].Seen = l.Known(item)
 	}
-	if got.Missing {
-		if !l.o.Board.Get(item).On() {
-			return got, nil
+	reports, errs := l.o.Line.StepMany(ctx, items, orders)
+	for i, item := range items {
+		if errs[i] == nil && reports[i].Missing && l.o.Board.Get(item).On() {
+			reports[i], errs[i] = l.stepAgain(ctx, item, orders[i])
 		}
-		back, err := l.Restore(ctx, item)
-		if err != nil || !back {
-			return got, err
-		}
-		if got, err = l.o.Line.Step(ctx, item, o); err != nil {
-			return got, err
+		if errs[i] == nil && !reports[i].Missing {
+			l.stepped(reports[i])
 		}
 	}
-	if got.Restored {
-		l.forget(item)
+	return reports, errs
+}
+
+// stepAgain puts a queue back that the store has lost, and steps it.
+func (l *Line) stepAgain(ctx context.Context, item queue.Item, o queue.StepOrder) (queue.StepReport, error) {
+	back, err := l.Restore(ctx, item)
+	if err != nil || !back {
+		return queue.StepReport{Missing: true, Header: l.o.Board.Get(item)}, err
+	}
+	return l.o.Line.Step(ctx, item, o)
+}
+
+func (l *Line) stepped(r queue.StepReport) {
+	if r.Restored {
+		l.forget(r.Header.Item)
 		if l.o.Restored != nil {
-			l.o.Restored(got.Header)
+			l.o.Restored(r.Header)
 		}
 	}
-	l.note(got.Header, got.LastScore, got.Counts)
-	return got, nil
+	if r.Released && l.o.Released != nil {
+		l.o.Released(r)
+	}
+	l.note(r.Header, r.LastScore, r.Counts)
 }
 
 // missing reports whether the store's answer is that of one that knows nothing of a queue that should be on.

@@ -1,0 +1,285 @@
+package app
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicehq/sluice/admin"
+	"github.com/sluicehq/sluice/detector"
+	"github.com/sluicehq/sluice/gate"
+	"github.com/sluicehq/sluice/internal/clock"
+	"github.com/sluicehq/sluice/internal/config"
+	"github.com/sluicehq/sluice/internal/itempattern"
+	"github.com/sluicehq/sluice/internal/settings"
+	"github.com/sluicehq/sluice/internal/settings/redissettings"
+	"github.com/sluicehq/sluice/internal/sqlstore"
+	"github.com/sluicehq/sluice/internal/telemetry"
+	"github.com/sluicehq/sluice/internal/ticket"
+	"github.com/sluicehq/sluice/queue"
+	"github.com/sluicehq/sluice/queue/batch"
+	"github.com/sluicehq/sluice/queue/heal"
+	"github.com/sluicehq/sluice/scheduler"
+)
+
+// storePatience is how long one call of the store may take.
+const storePatience = 500 * time.Millisecond
+
+// Options says what node to put together. Config is required.
+type Options struct {
+	Config config.Serve
+	Clock  clock.Clock  // the machine's clock; nil = the system's
+	Log    *slog.Logger // nil = slog.Default()
+}
+
+// App is one node. New puts it together, Start starts it, Stop ends it.
+type App struct {
+	cfg   config.Serve
+	log   *slog.Logger
+	clock *clock.Store // the store's clock
+
+	keys     *ticket.Keyring
+	settings *settings.Holder
+	board    *queue.Board
+	store    store
+	healed   *heal.Line
+	asks     *batch.Asks
+	beats    *batch.Beats
+	counter  *detector.Counter
+	flusher  *detector.Flusher
+	share    *scheduler.Share
+	mover    *scheduler.Mover
+	cron     *scheduler.Cron
+	fleet    *fleet
+	probe    *probe
+	metrics  *telemetry.Metrics
+	gate     *gate.Gate
+	events   *admin.Events
+
+	published *redissettings.Store // nil without Redis
+	sql       *sqlstore.Store      // nil without the admin role
+	admin     *admin.Admin         // likewise
+	lock      *os.File             // of the data folder, without Redis
+
+	started   time.Time
+	dirty     atomic.Bool // there is something new for the queues' file
+	looks     atomic.Int64
+	skewed    atomic.Bool
+	listeners listeners
+	cancel    context.CancelFunc
+	loops     sync.WaitGroup
+	flushed   chan struct{} // closed when the flusher has flushed for the last time
+}
+
+// New puts a node together and opens what it needs: the data folder, the settings, and the database where it has the
+// admin role. The error names the setting that is wrong.
+func New(ctx context.Context, o Options) (*App, error) {
+	a := &App{
+		cfg: o.Config, log: o.Log, clock: &clock.Store{Base: o.Clock},
+		settings: &settings.Holder{}, board: &queue.Board{}, events: &admin.Events{}, flushed: make(chan struct{}),
+	}
+	if a.log == nil {
+		a.log = slog.Default()
+	}
+	if err := a.build(ctx); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	return a, nil
+}
+
+func (a *App) build(ctx context.Context) error {
+	if err := os.MkdirAll(a.cfg.DataDir, 0o700); err != nil {
+		return fmt.Errorf("--data-dir: %w", err)
+	}
+	if a.cfg.RedisURL == "" {
+		lock, err := lockDir(a.cfg.DataDir)
+		if err != nil {
+			return err
+		}
+		a.lock = lock
+	}
+	if err := a.openKeys(); err != nil {
+		return err
+	}
+	fingerprint := a.keys.Fingerprint()
+	if err := a.openStore(fingerprint); err != nil {
+		return err
+	}
+	a.fleet = newFleet(a)
+	if a.store.client != nil {
+		if err := a.fleet.checkKey(ctx, fingerprint); err != nil {
+			return err
+		}
+		a.published = redissettings.New(redissettings.Options{
+			Client: a.store.client, Prefix: a.cfg.RedisPrefix, Holder: a.settings, Notify: a.store.changes.TellSettings, Log: a.log,
+		})
+	}
+	a.assemble()
+	if err := a.loadSettings(); err != nil {
+		return err
+	}
+	if err := a.loadBoard(ctx); err != nil {
+		return err
+	}
+	var err error
+	if a.metrics, err = telemetry.New(telemetry.Sources{
+		StoreUp: a.storeUp, ClockSkew: a.clock.Skew, DroppedCounts: a.flusher.Dropped, Queues: a.board.On,
+		SettingsVersion: func() int64 { return a.settings.Now().Version() },
+	}); err != nil {
+		return err
+	}
+	if a.cfg.Roles.Admin {
+		if err := a.openAdmin(ctx); err != nil {
+			return err
+		}
+	}
+	return a.openGate()
+}
+
+// assemble joins the parts that move the line.
+func (a *App) assemble() {
+	a.board.Changed = a.changed
+	a.healed = heal.New(heal.Options{
+		Line: a.store.line, Board: a.board, Limits: a.limits, Lost: a.lost, Restored: a.restored, Released: a.released,
+	})
+	a.asks = batch.NewAsks(a.healed, storePatience)
+	a.beats = batch.NewBeats(a.store.line)
+	a.beats.Seen = a.seen
+	a.counter = detector.NewCounter()
+	a.share = scheduler.NewShare(a.cfg.NodeID)
+	a.flusher = detector.NewFlusher(detector.FlusherOptions{
+		Counter: a.counter, Traffic: a.store.traffic, Limits: a.limits, Node: a.cfg.NodeID, Nodes: a.share.Nodes, Clock: a.clock,
+		Seen: a.seen, Failed: func(err error) { a.log.Debug("traffic not counted", "err", err) },
+	})
+	a.mover = scheduler.NewMover(scheduler.MoverOptions{
+		Line: a.healed, Board: a.board, Limits: a.limits, Share: a.share, Clock: a.clock, Tick: a.cfg.MoverTick,
+		Did: a.stepped, Failed: a.stepFailed,
+	})
+	a.probe = &probe{ping: a.ping, Down: a.storeDown, Up: a.storeCameUp}
+}
+
+func (a *App) openKeys() error {
+	keys, err := a.cfg.SecretKey.OrIn(a.cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	texts := make([]string, len(keys))
+	for i, k := range keys {
+		texts[i] = base64.StdEncoding.EncodeToString(k)
+	}
+	secrets, err := ticket.ParseSecret(strings.Join(texts, ","))
+	if err != nil {
+		return fmt.Errorf("--secret-key: %w", err)
+	}
+	a.keys = ticket.New(secrets)
+	return nil
+}
+
+// loadSettings starts from the settings last seen, so that a node comes up while the store and the database are away.
+func (a *App) loadSettings() error {
+	last, ok, err := settings.LoadFile(a.cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	if ok {
+		a.settings.Put(last)
+	}
+	a.settings.OnChange(func(s *settings.Settings) {
+		if err := settings.SaveFile(a.cfg.DataDir, s); err != nil {
+			a.log.Error("settings not kept in the data folder", "err", err)
+		}
+		a.mover.WakeAll()
+	})
+	return nil
+}
+
+// loadBoard starts from the queues last known. A line in this process has lost them all: they are put back.
+func (a *App) loadBoard(ctx context.Context) error {
+	last, err := loadQueues(a.cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	if last.Identity != "" {
+		a.fleet.identity.Store(&last.Identity)
+	}
+	for _, h := range last.Queues {
+		if a.store.client == nil && h.On() {
+			got, err := a.store.line.Switch(ctx, h.Item, queue.SwitchOrder{
+				Action: queue.Restore, Limits: a.limits(h.Item), Cause: h.Cause, By: h.By, Known: queue.Known{Header: h},
+			})
+			if err != nil {
+				return fmt.Errorf("put back the queue of %s: %w", h.Item, err)
+			}
+			h = got.Header
+		}
+		a.board.Put(h)
+	}
+	return nil
+}
+
+func (a *App) openAdmin(ctx context.Context) error {
+	var err error
+	if a.sql, err = sqlstore.Open(ctx, sqlstore.Options{
+		URL: string(a.cfg.DatabaseURL), Dir: a.cfg.DataDir, AutoMigrate: a.cfg.AutoMigrate, Clock: a.clock.Base,
+	}); err != nil {
+		return err
+	}
+	o := admin.Options{
+		Store: a.sql, Settings: a.settings, Line: telling{a.store.line, a.fleet.tellEnded}, Board: a.board, Clock: a.clock,
+		Events: a.events, Reserved: a.active, UserVisitor: a.keys.UserVisitor, Seen: a.seen,
+		BootstrapToken: string(a.cfg.BootstrapAdminToken), Log: a.log,
+	}
+	if a.published != nil {
+		o.Publisher = a.published
+	}
+	a.admin, err = admin.New(ctx, o)
+	return err
+}
+
+func (a *App) openGate() error {
+	var patterns itempattern.Patterns
+	for _, text := range a.cfg.ItemPatterns {
+		p, err := itempattern.Parse(text)
+		if err != nil {
+			return fmt.Errorf("--item-pattern %q: %w", text, err)
+		}
+		patterns = append(patterns, p)
+	}
+	proxies := make([]string, len(a.cfg.TrustedProxies))
+	for i, p := range a.cfg.TrustedProxies {
+		proxies[i] = p.String()
+	}
+	var err error
+	a.gate, err = gate.New(gate.Options{
+		Line: telling{a.store.line, a.fleet.tellEnded}, Asks: a.asks, Beats: a.beats, Board: a.board, Settings: a.settings,
+		Counter: a.counter, Trips: a.flusher, Keys: a.keys, Clock: a.clock, Patterns: patterns,
+		PublicURL: a.cfg.PublicURL.String(), CookieDomain: a.cfg.CookieDomain, PassCookie: a.cfg.PassCookie,
+		TrustedProxies: proxies, MaxStreams: a.cfg.MaxStreams,
+		StoreUp: a.storeUp, Synced: a.synced, Recorder: recorder{a.metrics}, Log: a.log,
+	})
+	return err
+}
+
+// limits are the numbers in force for an item.
+func (a *App) limits(item queue.Item) queue.Limits {
+	s := a.settings.Now()
+	_, policy := s.For(item)
+	l := policy.Limits(max(1, s.Version()))
+	l.Hold = s.Switch() == settings.Hold
+	return l
+}
+
+// recorder is the metrics as the gate calls them.
+type recorder struct{ *telemetry.Metrics }
+
+// Check counts one answer.
+func (r recorder) Check(_ queue.Item, action gate.Action, reason gate.Reason) {
+	r.Metrics.Check(string(action), string(reason))
+}

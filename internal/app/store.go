@@ -1,0 +1,126 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sluicehq/sluice/detector"
+	"github.com/sluicehq/sluice/detector/memtraffic"
+	"github.com/sluicehq/sluice/detector/redistraffic"
+	"github.com/sluicehq/sluice/internal/clock"
+	"github.com/sluicehq/sluice/internal/redisurl"
+	"github.com/sluicehq/sluice/queue"
+	"github.com/sluicehq/sluice/queue/memline"
+	"github.com/sluicehq/sluice/queue/redisline"
+)
+
+// line is all that a node calls of a line.
+type line interface {
+	Ask(context.Context, queue.Item, []queue.Ask) (queue.Answers, error)
+	Touch(context.Context, queue.Item, []queue.Beat) (queue.TouchReport, error)
+	End(context.Context, queue.Item, queue.Ending) (queue.EndReport, error)
+	Step(context.Context, queue.Item, queue.StepOrder) (queue.StepReport, error)
+	StepMany(context.Context, []queue.Item, []queue.StepOrder) ([]queue.StepReport, []error)
+	Switch(context.Context, queue.Item, queue.SwitchOrder) (queue.SwitchReport, error)
+	Look(context.Context, queue.Item) (queue.Snapshot, error)
+	Find(context.Context, queue.Item, queue.Visitor) (queue.Standing, error)
+	Positions(context.Context, queue.Item) (queue.Table, error)
+}
+
+// traffic is the count of all nodes together.
+type traffic interface {
+	Flush(context.Context, []detector.Sample) ([]detector.Verdict, error)
+}
+
+// store is where the line is kept, and how nodes find each other: Redis, or this process.
+type store struct {
+	line    line
+	traffic traffic
+
+	// The rest is nil where the line is in this process.
+	client  redis.UniversalClient
+	changes *redisline.Changes
+	nodes   *redisline.Nodes
+}
+
+// aliveFor is how long a node counts as living after a sign of life, and beatEvery how often it gives one: the share of
+// a node that died is taken over well within the second that a token bucket bridges.
+const (
+	aliveFor  = 800 * time.Millisecond
+	beatEvery = 200 * time.Millisecond
+)
+
+// openStore opens the Redis of the settings, or makes a line in this process.
+func (a *App) openStore(fingerprint string) error {
+	if a.cfg.RedisURL == "" {
+		var counts *memtraffic.Traffic
+		l := memline.New(memline.Options{Clock: a.clock.Base, Traffic: func(item queue.Item, nowMS int64) (float64, float64, float64) {
+			return counts.Measures(item, nowMS)
+		}})
+		counts = memtraffic.New(memtraffic.Options{Line: l, Clock: clockOf(a.clock)})
+		a.store = store{line: oneByOne{l}, traffic: counts}
+		return nil
+	}
+	client, err := redisurl.Open(string(a.cfg.RedisURL))
+	if err != nil {
+		return err
+	}
+	l := redisline.New(redisline.Options{Client: client, Prefix: a.cfg.RedisPrefix})
+	a.store = store{
+		line: l, traffic: redistraffic.New(client, l, nil), client: client,
+		changes: redisline.NewChanges(client, a.cfg.RedisPrefix),
+		nodes:   redisline.NewNodes(client, a.cfg.RedisPrefix, a.cfg.NodeID, fingerprint, aliveFor),
+	}
+	return nil
+}
+
+func clockOf(s *clock.Store) clock.Clock {
+	if s.Base == nil {
+		return clock.System{}
+	}
+	return s.Base
+}
+
+// oneByOne is a line in this process, where steps in batches gain nothing.
+type oneByOne struct{ *memline.Line }
+
+// StepMany steps the items one after the other.
+func (l oneByOne) StepMany(ctx context.Context, items []queue.Item, orders []queue.StepOrder) ([]queue.StepReport, []error) {
+	reports, errs := make([]queue.StepReport, len(items)), make([]error, len(items))
+	for i, item := range items {
+		reports[i], errs[i] = l.Step(ctx, item, orders[i])
+	}
+	return reports, errs
+}
+
+// telling is a line whose ends of passes are told to the other nodes.
+type telling struct {
+	line
+	tell func(redisline.Ended)
+}
+
+// End ends what a visitor has, and tells the other nodes where passes ended.
+func (t telling) End(ctx context.Context, item queue.Item, e queue.Ending) (queue.EndReport, error) {
+	r, err := t.line.End(ctx, item, e)
+	if err == nil && e.Kind != queue.Leave {
+		t.tell(redisline.Ended{Item: item, Visitor: e.Visitor, AtMS: r.NowMS})
+	}
+	return r, err
+}
+
+// errOtherKey stops a node whose secret key differs from that of the store's other nodes.
+var errOtherKey = errors.New("--secret-key differs from that of the nodes that use this store: tokens of one would not hold at the others")
+
+func (s store) close() error {
+	if s.client == nil {
+		return nil
+	}
+	if err := s.client.Close(); err != nil {
+		return fmt.Errorf("close store: %w", err)
+	}
+	return nil
+}

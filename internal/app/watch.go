@@ -1,0 +1,156 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluicehq/sluice/admin"
+	"github.com/sluicehq/sluice/detector"
+	"github.com/sluicehq/sluice/queue"
+)
+
+// warnSkew is the difference between this machine's clock and the store's that operators should know of.
+const warnSkew = 500 * time.Millisecond
+
+// seen takes over a header from wherever it came.
+func (a *App) seen(h queue.Header) {
+	if h.Version > 0 {
+		a.board.Put(h)
+	}
+}
+
+// changed is told of each header that the board takes over.
+func (a *App) changed(old, now queue.Header) {
+	if now.On() {
+		a.mover.Wake(now.Item)
+	}
+	if a.store.changes != nil {
+		a.fleet.announce(now)
+	}
+	a.dirty.Store(true)
+	for _, kind := range kinds(old, now) {
+		h := now
+		if kind == admin.QueueReleased && old.On() {
+			h.Generation = old.Generation
+		}
+		a.events.Publish(admin.Event{Type: kind, Item: now.Item, Time: a.clock.Now(), Header: &h, Reason: reason(kind, now)})
+	}
+}
+
+// kinds are the events that a change of the header is.
+func kinds(old, now queue.Header) []string {
+	switch {
+	case !now.On():
+		if old.On() {
+			return []string{admin.QueueReleased}
+		}
+		return nil
+	case !old.On():
+		return []string{admin.QueueActivated}
+	case old.Generation != now.Generation:
+		return []string{admin.QueueReleased, admin.QueueActivated}
+	case old.State == now.State:
+		return nil
+	}
+	switch now.State {
+	case queue.Paused:
+		return []string{admin.QueuePaused}
+	case queue.Closed:
+		return []string{admin.QueueClosed}
+	case queue.Open:
+		if old.State == queue.Paused {
+			return []string{admin.QueueResumed}
+		}
+	}
+	return nil
+}
+
+// reason is why a queue was released, as far as the header tells; a node that released it itself told more already.
+func reason(kind string, now queue.Header) string {
+	switch {
+	case kind != admin.QueueReleased:
+		return ""
+	case now.On():
+		return "reset"
+	}
+	return "released"
+}
+
+// released is told of each step that turned a queue off, with the books.
+func (a *App) released(r queue.StepReport) {
+	counts, h := r.Counts, r.Header
+	a.events.Publish(admin.Event{
+		Type: admin.QueueReleased, Item: h.Item, Time: time.UnixMilli(r.NowMS).UTC(), Header: &h, Counts: &counts, Reason: r.Reason,
+	})
+}
+
+// restored is told of each queue that was put back after a loss.
+func (a *App) restored(h queue.Header) {
+	a.log.Warn("queue put back after a loss of the store", "item", h.Item, "generation", h.Generation)
+	a.events.Publish(admin.Event{Type: admin.StoreRestored, Item: h.Item, Time: a.clock.Now(), Header: &h})
+}
+
+// stepped is told of each step of this node.
+func (a *App) stepped(r queue.StepReport, lag time.Duration) {
+	if r.Missing {
+		return
+	}
+	a.metrics.Stepped(r, a.limits(r.Header.Item).Trigger.Requests, lag, time.Now())
+	if a.store.client == nil {
+		a.clock.Saw(r.NowMS, time.UnixMilli(r.NowMS))
+	}
+}
+
+func (a *App) stepFailed(item queue.Item, err error) {
+	if a.storeUp() {
+		a.log.Error("step failed", "item", item, "err", err)
+	}
+}
+
+// active is how many users of an item are active at this moment, over all nodes.
+func (a *App) active(ctx context.Context, item queue.Item) int64 {
+	limits := a.limits(item)
+	verdicts, err := a.store.traffic.Flush(ctx, []detector.Sample{
+		{Item: item, Limits: limits, Node: a.cfg.NodeID + "/look", Seq: a.looks.Add(1)},
+	})
+	if err != nil || len(verdicts) == 0 {
+		return 0
+	}
+	return int64(verdicts[0].Active)
+}
+
+func (a *App) lost(ctx context.Context) (bool, error) {
+	if a.store.nodes == nil {
+		return false, nil
+	}
+	return a.fleet.lost(ctx)
+}
+
+func (a *App) ping(ctx context.Context) error {
+	if a.store.client == nil {
+		return nil
+	}
+	return a.store.client.Ping(ctx).Err()
+}
+
+func (a *App) storeUp() bool { return a.store.client == nil || a.probe.up.Load() }
+
+func (a *App) synced() bool { return a.store.client == nil || a.fleet.synced.Load() }
+
+func (a *App) storeDown(err error) {
+	a.log.Error("the store does not answer", "err", err)
+	a.events.Publish(admin.Event{Type: admin.StoreDown, Time: a.clock.Now()})
+}
+
+func (a *App) storeCameUp() {
+	a.log.Info("the store answers")
+	a.fleet.synced.Store(false) // what was told meanwhile may be gone: look at all queues again
+	a.events.Publish(admin.Event{Type: admin.StoreUp, Time: a.clock.Now()})
+}
+
+func (a *App) warnOfSkew() {
+	skewed := a.clock.Skew().Abs() > warnSkew
+	if a.skewed.Swap(skewed) != skewed && skewed {
+		a.log.Warn("this machine's clock differs from the store's", "skew", a.clock.Skew())
+	}
+}
