@@ -139,7 +139,7 @@ local function ask(i)
     add(q, 'nr', 1)
     add(q, 'carried', 1)
     show_up(q)
-    return answer_inside(i, stay, 1)
+    return answer_inside(i, stay, 0)
   end
   if ticket then
     queue_up(visitor, t_score)

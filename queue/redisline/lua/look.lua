@@ -24,7 +24,8 @@ if visitor ~= '' and q.state ~= 'off' then
     end
   elseif score then
     local second = tonumber(call('HGET', K.heard, visitor) or 0)
-    standing = { 'waiting', int(score), call('ZRANK', K.waiting, visitor) + 1, int(second * 1000 + q.lost) }
+    local shown = q.state == 'prequeue' and q.random == 1 and 0 or call('ZRANK', K.waiting, visitor) + 1
+    standing = { 'waiting', int(score), shown, int(second * 1000 + q.lost) }
   end
 end
 local requests = window_sum(K.traffic, now_ms, window_of(K.traffic))

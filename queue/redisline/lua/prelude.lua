@@ -197,8 +197,9 @@ end
 
 local function whole_second(ms) return floor(ms / 1000) * 1000 end
 
--- exp of the pass that belongs to a stay.
+-- exp of the pass that belongs to a stay; 0 while it is not claimed.
 local function pass_ends(q, stay)
+  if stay.claimed == 0 then return 0 end
   if q.renewal == 1 then return stay.issued + q.session end
   return whole_second(stay.claimed) + q.session
 end
