@@ -116,12 +116,4 @@ var draw = []test{
 		is(s, "generation", r.Header.Generation, h.Generation)
 		s.sizes(3, 0)
 	}},
-	{"a draw shows no table of positions", func(s *stand) {
-		s.set(func(l *queue.Limits) { l.Random = true })
-		s.gather()
-		s.drawn(visitors(1, 20)...)
-		table, err := s.line.Positions(s.ctx, s.item)
-		s.must(err)
-		is(s, "samples", len(table.Samples), 0)
-	}},
 }

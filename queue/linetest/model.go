@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -101,10 +102,22 @@ func both[R any](t *rapid.T, m *machine, what string, call func(Line) (R, error)
 	a, b := real, model
 	normal(&a)
 	normal(&b)
-	if !reflect.DeepEqual(a, b) {
-		t.Fatalf("%s:\n  line  %+v\n  model %+v", what, a, b)
+	if differ := differences(a, b); differ != "" {
+		t.Fatalf("%s%s", what, differ)
 	}
 	return real, model
+}
+
+// differences names the fields in which the answers of the line and of the model differ; "" = none.
+func differences(line, model any) string {
+	var out strings.Builder
+	a, b := reflect.ValueOf(line), reflect.ValueOf(model)
+	for i := range a.NumField() {
+		if x, y := a.Field(i).Interface(), b.Field(i).Interface(); !reflect.DeepEqual(x, y) {
+			fmt.Fprintf(&out, "\n  %s:\n    line  %+v\n    model %+v", a.Type().Field(i).Name, x, y)
+		}
+	}
+	return out.String()
 }
 
 // plain takes from a header what each line has of its own. Of a queue that is off only that is compared: how long its
@@ -274,7 +287,7 @@ func (m *machine) step(t *rapid.T) {
 		list(&r.Admitted)
 		r.DueMS, r.Requests, r.Missing = 0, 0, false
 		if !r.Header.On() {
-			r.LastScore = 0
+			r.LastScore, r.NowMS, r.Counts = 0, 0, queue.Counts{}
 		}
 	})
 	if before.Debt == 0 {

@@ -27,6 +27,9 @@ func (l *Line) Switch(_ context.Context, id queue.Item, o queue.SwitchOrder) (qu
 
 func (l *Line) switchTo(it *item, o queue.SwitchOrder, now instant, out *queue.SwitchReport) error {
 	h := &it.header
+	if h.On() {
+		it.take(o.Limits, now)
+	}
 	if it.keys.used(o.Key, now) {
 		return nil
 	}
@@ -44,7 +47,6 @@ func (l *Line) switchTo(it *item, o queue.SwitchOrder, now instant, out *queue.S
 		}
 		return nil
 	}
-	it.take(o.Limits, now)
 	it.settle(now)
 	switch o.Action {
 	case queue.Activate:

@@ -50,7 +50,7 @@ func (it *item) renew(b *queue.Beat, now instant) bool {
 		case a.ClaimedMS == 0:
 			it.marks.set(b.Visitor, it.last, -1)
 			a.ClaimedMS, a.IssuedMS, a.PassEndsMS = b.IssuedMS, b.IssuedMS, b.EndsMS
-			it.extend(b.Visitor, s, max(s.deadline, deadline))
+			it.extend(b.Visitor, s, deadline)
 		default:
 			a.IssuedMS = max(a.IssuedMS, b.IssuedMS)
 			if b.EndsMS > a.PassEndsMS {
