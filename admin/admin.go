@@ -1,0 +1,179 @@
+// Package admin is the admin API: policies, the live view of items and what operators do to them, tokens, history.
+//
+// Settings are written to SQL first, then held in this node's memory, then published in the store; a follower on each
+// node repairs what did not get through. Actions on items go to the line itself and need no SQL.
+// One file holds one resource; routes.go shows all addresses and roles on one screen.
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluicehq/sluice/internal/clock"
+	"github.com/sluicehq/sluice/internal/settings"
+	"github.com/sluicehq/sluice/internal/sqlstore"
+	"github.com/sluicehq/sluice/queue"
+)
+
+// Line is what the admin API calls of the line; redisline.Line and memline.Line have it.
+type Line interface {
+	Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder) (queue.SwitchReport, error)
+	Look(ctx context.Context, item queue.Item) (queue.Snapshot, error)
+	Find(ctx context.Context, item queue.Item, v queue.Visitor) (queue.Standing, error)
+	End(ctx context.Context, item queue.Item, e queue.Ending) (queue.EndReport, error)
+}
+
+// Options configures an Admin. Store, Settings, Line and Board are required; the zero value of every other field is
+// its default.
+type Options struct {
+	Store     *sqlstore.Store
+	Settings  *settings.Holder
+	Publisher settings.Publisher // nil = this node is the only one
+	Line      Line
+	Board     *queue.Board
+	Clock     clock.Clock   // nil = clock.System
+	Every     time.Duration // between two looks at the database for what other processes wrote; 0 = 1 s
+	Events    *Events       // nil = its own
+	// Reserved gives the active users of an item at this moment: who is inside when its queue turns on. nil = nobody.
+	Reserved func(context.Context, queue.Item) int64
+	// Measured gives the people let in per second, measured lately; false = not known. nil = never known.
+	Measured func(queue.Item) (perSecond float64, known bool)
+	// UserVisitor gives the visitor that a server's user id stands for. nil = ?user= is not available.
+	UserVisitor func(user string) queue.Visitor
+	// FindRef finds the visitor that the short reference of a waiting page stands for. nil = ?ref= is not available.
+	FindRef func(ctx context.Context, item queue.Item, ref string) (v queue.Visitor, found bool, err error)
+	// Seen is told each header that the line answers with.
+	Seen           func(queue.Header)
+	BootstrapToken string       // an admin for automation; "" = none
+	Log            *slog.Logger // nil = slog.Default()
+}
+
+// Admin is the admin API.
+type Admin struct {
+	o             Options
+	log           *slog.Logger
+	handler       http.Handler
+	tokens        atomic.Pointer[map[settings.Hash]sqlstore.Token] // all, in memory: item actions need no SQL
+	history       *subscription
+	tokensVersion atomic.Int64 // of the settings that tokens belong to
+	streams       atomic.Int64
+
+	mu   sync.Mutex
+	used map[string]time.Time  // token id -> last use, not written yet
+	late []sqlstore.AuditEntry // audit of item actions that SQL did not take yet
+
+	follow sync.Mutex // one taking over of settings at a time
+}
+
+// New makes an Admin and brings the database's settings into force: on this node, and in the store where it answers.
+// An error where the store holds the settings of another database.
+func New(ctx context.Context, o Options) (*Admin, error) {
+	if o.Clock == nil {
+		o.Clock = clock.System{}
+	}
+	if o.Every == 0 {
+		o.Every = time.Second
+	}
+	if o.Events == nil {
+		o.Events = new(Events)
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Seen == nil {
+		o.Seen = func(queue.Header) {}
+	}
+	a := &Admin{o: o, log: o.Log, used: map[string]time.Time{}}
+	a.history = o.Events.subscribe(historyBacklog)
+	a.handler = a.routes()
+	if err := a.start(ctx); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Handler serves the admin API.
+func (a *Admin) Handler() http.Handler { return a.handler }
+
+// start brings what the database says into force. The database wins over a newer copy of its own in the store or in
+// the data folder: it was put back from a backup.
+func (a *Admin) start(ctx context.Context) error {
+	newest := a.o.Settings.Now().Version()
+	if a.o.Publisher != nil {
+		there, ok, err := a.o.Publisher.Load(ctx)
+		switch {
+		case err != nil:
+			a.log.WarnContext(ctx, "published settings cannot be read; starting from the database", "err", err)
+		case ok:
+			newest = max(newest, there.Version())
+		}
+	}
+	// Read after the copy: whoever publishes has committed before, so a copy that is newer now comes from no writer.
+	now, err := a.o.Store.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	if held := a.o.Settings.Now(); newest > now.Version() || held.Version() == now.Version() && held.Owner() != now.Owner() {
+		if err := a.checkOwner(ctx, now); err != nil {
+			return err
+		}
+		if now, err = a.o.Store.RaiseVersion(ctx, newest); err != nil {
+			return err
+		}
+	}
+	if err := a.loadTokens(ctx); err != nil {
+		return err
+	}
+	err = a.inForce(ctx, now)
+	if errors.Is(err, settings.ErrOtherOwner) {
+		return err
+	}
+	return nil // the follower publishes it later
+}
+
+// checkOwner refuses a store that holds another database's settings, before anything is written for its sake.
+func (a *Admin) checkOwner(ctx context.Context, s *settings.Settings) error {
+	if a.o.Publisher == nil {
+		return nil
+	}
+	if err := a.o.Publisher.Publish(ctx, s); errors.Is(err, settings.ErrOtherOwner) {
+		return err
+	}
+	return nil
+}
+
+// inForce holds settings on this node and publishes them. An error of the store has been logged.
+func (a *Admin) inForce(ctx context.Context, s *settings.Settings) error {
+	a.o.Settings.Put(s)
+	if a.o.Publisher == nil {
+		return nil
+	}
+	// Not bound to the caller: who hangs up after the commit must not keep the change from the other nodes.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err := a.o.Publisher.Publish(ctx, s); err != nil {
+		a.log.WarnContext(ctx, "settings are written but not published yet", "version", s.Version(), "err", err)
+		return fmt.Errorf("publish settings: %w", err)
+	}
+	return nil
+}
+
+// change writes settings, brings them into force, and gives them. What the store does not take is published later.
+func (a *Admin) change(ctx context.Context, f func(*sqlstore.Tx) error) (*settings.Settings, error) {
+	after, err := a.o.Store.Change(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if after.Version() > a.o.Settings.Now().Version() {
+		_ = a.inForce(ctx, after) // logged there
+	}
+	return after, nil
+}
+
+func (a *Admin) nowMS() int64 { return a.o.Clock.Now().UnixMilli() }

@@ -1,0 +1,37 @@
+package admin
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+
+	"github.com/sluicehq/sluice/internal/fault"
+	"github.com/sluicehq/sluice/queue"
+)
+
+var errStale = fault.New("stale_etag", "The policy has changed since you read it. Read it again, then write.")
+
+// etag names a policy's content, so that all nodes agree and a write that changes nothing keeps it.
+func etag(p queue.Policy) string {
+	sum := sha256.Sum256([]byte(jsonText(p)))
+	return `"` + hex.EncodeToString(sum[:8]) + `"`
+}
+
+// ifMatch checks If-Match (RFC 9110, 13.1.1): errStale where it is there and names neither the policy nor, by *, any
+// that exists. The comparison is strong: a weak tag matches nothing. Without the header every write goes through.
+func ifMatch(r *http.Request, now queue.Policy, exists bool) error {
+	lines := r.Header.Values("If-Match")
+	if len(lines) == 0 {
+		return nil
+	}
+	if exists {
+		have := etag(now)
+		for _, tag := range strings.Split(strings.Join(lines, ","), ",") {
+			if tag = strings.TrimSpace(tag); tag == have || tag == "*" {
+				return nil
+			}
+		}
+	}
+	return errStale
+}

@@ -1,0 +1,246 @@
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"reflect"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/internal/problem"
+	"github.com/sluicehq/sluice/internal/settings"
+	"github.com/sluicehq/sluice/internal/sqlstore"
+	"github.com/sluicehq/sluice/queue"
+)
+
+// policyView is a policy as it is answered, and as PUT takes it.
+type policyView struct {
+	Pattern queue.Pattern `json:"pattern"`
+	queue.Policy
+}
+
+// policyBody is what a body may name. The fields beside the policy are known, and refused.
+type policyBody struct {
+	policyView
+	InviteOnly                   any `json:"invite_only"`
+	NewPlacesPerAddressPerMinute any `json:"new_places_per_address_per_minute"`
+}
+
+// notBuilt are the fields of the contract that this version does not have.
+var notBuilt = []string{"invite_only", "new_places_per_address_per_minute"}
+
+var errNoPolicy = sqlstore.ErrNotFound.With("There is no policy under this pattern.")
+
+// patternOf reads the pattern of the address.
+func patternOf(c *gin.Context) (queue.Pattern, error) {
+	return queue.ParsePattern(problem.Param(c, "pattern"))
+}
+
+// listPolicies is GET /policies: all of them, the most specific first.
+func (a *Admin) listPolicies(c *gin.Context) error {
+	now := a.o.Settings.Now()
+	patterns := now.Patterns()
+	slices.SortFunc(patterns, queue.Pattern.Compare)
+	list := make([]policyView, 0, len(patterns))
+	for _, p := range patterns {
+		policy, _ := now.Policy(p)
+		list = append(list, policyView{p, policy})
+	}
+	c.JSON(http.StatusOK, gin.H{"policies": list, "version": now.Version()})
+	return nil
+}
+
+// getPolicy is GET /policies/{pattern}.
+func (a *Admin) getPolicy(c *gin.Context) error {
+	pattern, err := patternOf(c)
+	if err != nil {
+		return err
+	}
+	policy, ok := a.o.Settings.Now().Policy(pattern)
+	if !ok {
+		return errNoPolicy
+	}
+	return answerPolicy(c, http.StatusOK, pattern, policy)
+}
+
+func answerPolicy(c *gin.Context, status int, pattern queue.Pattern, policy queue.Policy) error {
+	c.Header("ETag", etag(policy))
+	c.JSON(status, policyView{pattern, policy})
+	return nil
+}
+
+// putPolicy is PUT /policies/{pattern}: the whole policy; a field that is not there has its default.
+func (a *Admin) putPolicy(c *gin.Context) error {
+	body, err := problem.ReadBody(c)
+	if err != nil {
+		return err
+	}
+	return a.writePolicy(c, "policy.put", body, func(queue.Pattern, *settings.Settings) (json.RawMessage, error) {
+		return body, nil
+	})
+}
+
+// patchPolicy is PATCH /policies/{pattern}: JSON Merge Patch (RFC 7396) on the policy, or where there is none on the
+// one now in force for the pattern. null gives a field its default.
+func (a *Admin) patchPolicy(c *gin.Context) error {
+	patch, err := problem.ReadBody(c)
+	if err != nil {
+		return err
+	}
+	if err := problem.CheckPatch(patch, &policyBody{}); err != nil {
+		return err
+	}
+	fields := fieldsOf(patch)
+	if onlyPage := len(fields) == 1 && fields["wait_page"] != nil; !onlyPage && !may(who(c).role, sqlstore.Operator) {
+		return problem.ErrForbidden.With("The role marketer may change the wait_page of a policy, and nothing else of it.")
+	}
+	return a.writePolicy(c, "policy.patch", patch, func(pattern queue.Pattern, now *settings.Settings) (json.RawMessage, error) {
+		base, exists := now.Policy(pattern)
+		if !exists {
+			if !may(who(c).role, sqlstore.Operator) {
+				return nil, problem.ErrForbidden.With("The role marketer may change policies that exist, and make none.")
+			}
+			// For a glob this is the most specific policy that matches its text.
+			_, base = now.For(queue.Item(pattern))
+		}
+		return mergePatch(base, patch)
+	})
+}
+
+// writePolicy writes the policy that next makes, from what was sent and the settings before, as one transaction.
+func (a *Admin) writePolicy(c *gin.Context, action string, sent []byte, next func(queue.Pattern, *settings.Settings) (json.RawMessage, error)) error {
+	pattern, err := patternOf(c)
+	if err != nil {
+		return err
+	}
+	sentFields := fieldsOf(sent)
+	for _, field := range notBuilt {
+		if _, there := sentFields[field]; there {
+			return problem.ErrNotAvailable.With(field + " is not available in this version.")
+		}
+	}
+	var policy queue.Policy
+	status, changed := http.StatusOK, false
+	_, err = a.change(c.Request.Context(), func(tx *sqlstore.Tx) error {
+		before, err := tx.Settings()
+		if err != nil {
+			return err
+		}
+		old, exists := before.Policy(pattern)
+		if err := ifMatch(c.Request, old, exists); err != nil {
+			return err
+		}
+		body, err := next(pattern, before)
+		if err != nil {
+			return err
+		}
+		if policy, err = readPolicy(body, pattern); err != nil {
+			return err
+		}
+		e := entry(c, action, string(pattern), "", nil, policy)
+		if exists {
+			if reflect.DeepEqual(old, policy) {
+				return nil // nothing to write: same version, same etag
+			}
+			e.Before = jsonText(old)
+		} else {
+			status = http.StatusCreated
+		}
+		changed = true
+		return errors.Join(tx.PutPolicy(pattern, policy), tx.Audit(e))
+	})
+	if err != nil {
+		return err
+	}
+	if changed {
+		a.policyChanged(c, pattern)
+	}
+	return answerPolicy(c, status, pattern, policy)
+}
+
+// deletePolicy is DELETE /policies/{pattern}; that of "*" has its defaults afterwards, since it always exists.
+func (a *Admin) deletePolicy(c *gin.Context) error {
+	pattern, err := patternOf(c)
+	if err != nil {
+		return err
+	}
+	_, err = a.change(c.Request.Context(), func(tx *sqlstore.Tx) error {
+		old, exists, err := tx.Policy(pattern)
+		if err != nil {
+			return err
+		}
+		if err := ifMatch(c.Request, old, exists); err != nil {
+			return err
+		}
+		if !exists {
+			return errNoPolicy
+		}
+		return errors.Join(tx.DeletePolicy(pattern), tx.Audit(entry(c, "policy.delete", string(pattern), "", old, nil)))
+	})
+	if err != nil {
+		return err
+	}
+	a.policyChanged(c, pattern)
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+func (a *Admin) policyChanged(c *gin.Context, pattern queue.Pattern) {
+	a.o.Events.Publish(Event{Type: PolicyChanged, Time: a.o.Clock.Now(), Data: map[string]any{"pattern": pattern, "by": who(c).name}})
+}
+
+// readPolicy reads and checks a whole policy.
+func readPolicy(body []byte, pattern queue.Pattern) (queue.Policy, error) {
+	v := policyView{pattern, queue.DefaultPolicy()}
+	if err := problem.Decode(body, &v); err != nil {
+		return v.Policy, err
+	}
+	if v.Pattern != pattern {
+		return v.Policy, problem.ErrInvalidBody.With("pattern is another one than that of the address.")
+	}
+	v.InflowPerSecond += 0 // -0 is 0
+	v.ReleaseRatio += 0
+	return v.Policy, v.Validate()
+}
+
+// mergePatch applies a patch (RFC 7396) that has been checked to the JSON of v.
+func mergePatch(v any, patch []byte) (json.RawMessage, error) {
+	base, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return merge(base, patch)
+}
+
+// merge is MergePatch of RFC 7396, section 2. Numbers stay as they are written.
+func merge(target, patch json.RawMessage) (json.RawMessage, error) {
+	var changes map[string]json.RawMessage
+	if json.Unmarshal(patch, &changes) != nil || changes == nil {
+		return patch, nil // no object: it takes the target's place
+	}
+	fields := map[string]json.RawMessage{}
+	if json.Unmarshal(target, &fields) != nil || fields == nil {
+		fields = map[string]json.RawMessage{}
+	}
+	for name, change := range changes {
+		if string(change) == "null" {
+			delete(fields, name)
+			continue
+		}
+		merged, err := merge(fields[name], change)
+		if err != nil {
+			return nil, err
+		}
+		fields[name] = merged
+	}
+	return json.Marshal(fields)
+}
+
+// fieldsOf gives the fields of an object; none where the body is none.
+func fieldsOf(body []byte) map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(body, &fields) // whoever decodes the body says what is wrong with it
+	return fields
+}

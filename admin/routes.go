@@ -1,0 +1,78 @@
+package admin
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/internal/problem"
+	"github.com/sluicehq/sluice/internal/sqlstore"
+	"github.com/sluicehq/sluice/queue"
+)
+
+// base is where the API begins.
+const base = "/admin/api/v1"
+
+// route is one address of the API. There is no way to add one without saying who may use it.
+type route struct {
+	method, path string
+	least        sqlstore.Role // the lowest that may
+	handler      gin.HandlerFunc
+}
+
+// table is the whole API on one screen.
+func (a *Admin) table() []route {
+	h := problem.Handle
+	const viewer, marketer, operator, admin = sqlstore.Viewer, sqlstore.Marketer, sqlstore.Operator, sqlstore.Admin
+	return []route{
+		{"GET", "/policies", viewer, h(a.listPolicies)},
+		{"GET", "/policies/:pattern", viewer, h(a.getPolicy)},
+		{"PUT", "/policies/:pattern", operator, h(a.putPolicy)},
+		{"PATCH", "/policies/:pattern", marketer, h(a.patchPolicy)}, // marketer: wait_page alone
+		{"DELETE", "/policies/:pattern", operator, h(a.deletePolicy)},
+
+		{"GET", "/items", viewer, h(a.listItems)},
+		{"GET", "/items/:item", viewer, h(a.getItem)},
+		{"POST", "/items/:item/activate", operator, a.plain(queue.Activate)},
+		{"POST", "/items/:item/deactivate", operator, a.confirmed(queue.Deactivate, askDeactivate)},
+		{"POST", "/items/:item/drain", operator, a.plain(queue.Drain)},
+		{"POST", "/items/:item/close", operator, a.confirmed(queue.Close, askClose)},
+		{"POST", "/items/:item/pause", operator, a.plain(queue.Pause)},
+		{"POST", "/items/:item/resume", operator, a.plain(queue.Resume)},
+		{"POST", "/items/:item/admit", operator, h(a.admit)},
+		{"POST", "/items/:item/inflow", operator, h(a.setInflow)},
+		{"POST", "/items/:item/reset", operator, a.confirmed(queue.Reset, askReset)},
+		{"GET", "/items/:item/visitors", viewer, h(a.getVisitor)},
+		{"GET", "/items/:item/visitors/:visitor", viewer, h(a.getVisitor)},
+		{"DELETE", "/items/:item/visitors", operator, h(a.revokeVisitor)},
+		{"DELETE", "/items/:item/visitors/:visitor", operator, h(a.revokeVisitor)},
+
+		{"GET", "/switch", viewer, h(a.getSwitch)},
+		{"PUT", "/switch", operator, h(a.putSwitch)},
+
+		{"GET", "/activations", viewer, h(a.listActivations)},
+		{"GET", "/audit", admin, h(a.listAudit)},
+		{"GET", "/events", viewer, h(a.stream)},
+
+		{"GET", "/tokens", admin, h(a.listTokens)},
+		{"POST", "/tokens", admin, h(a.postToken)},
+		{"DELETE", "/tokens/:id", admin, h(a.deleteToken)},
+	}
+}
+
+// routes makes the handler. It sets no CORS header: browsers of other origins have no business here.
+func (a *Admin) routes() http.Handler {
+	e := problem.NewEngine(a.log)
+	e.Use(problem.Identify, problem.Requests(slog.LevelInfo), problem.Recover, problem.Bound, noStore)
+	for _, r := range a.table() {
+		e.Handle(r.method, base+r.path, a.allow(r.least), r.handler)
+	}
+	e.GET("/admin/api/openapi.json", openAPI)
+	return e
+}
+
+func noStore(c *gin.Context) {
+	c.Header("Cache-Control", "no-store")
+	c.Header("X-Content-Type-Options", "nosniff")
+}
