@@ -194,8 +194,7 @@ func (g *Gate) fromMemory(ctx context.Context, q *question, h queue.Header) (ver
 	return v, true
 }
 
-// fromStore asks the line itself. again: a queue that the store has lost, or that the mode turns on, is asked a second
-// time.
+// fromStore asks the line itself. again: a queue that is off and should be on is turned on and asked a second time.
 func (g *Gate) fromStore(ctx context.Context, q *question, h queue.Header, again bool) (verdict, error) {
 	if !g.StoreUp() {
 		return g.storeDown(q, h), nil
@@ -214,7 +213,9 @@ func (g *Gate) fromStore(ctx context.Context, q *question, h queue.Header, again
 	}
 	known := g.Board.Get(q.item)
 	if !reply.Header.On() && known.On() && known.Version > reply.Header.Version {
-		return g.lost(ctx, q, known, again)
+		// The store has lost the queue, and whoever heals it has not done so yet: everybody keeps the place that the
+		// ticket proves, and nobody passes.
+		return g.kept(q, known, waitReason(known.State)), nil
 	}
 	h = reply.Header
 	if h.Item == "" {
@@ -291,20 +292,6 @@ func (g *Gate) askLine(ctx context.Context, q *question, h queue.Header, create 
 		g.flows.saw(reply.Header, reply.Counts, q.limits, reply.NowMS)
 	}
 	return reply, nil
-}
-
-// lost answers where the store has lost a queue that this node knows to be on: it is put back and asked again. Until
-// that is done everybody keeps the place that the ticket proves, and nobody passes.
-func (g *Gate) lost(ctx context.Context, q *question, h queue.Header, again bool) (verdict, error) {
-	if again && g.Restore != nil {
-		ctx, cancel := context.WithTimeout(ctx, storePatience)
-		defer cancel()
-		if restored, err := g.Restore(ctx, q.item); err == nil && restored.On() {
-			g.Board.Put(restored)
-			return g.fromStore(ctx, q, restored, false)
-		}
-	}
-	return g.kept(q, h, waitReason(h.State)), nil
 }
 
 // inside answers who is in running.

@@ -93,9 +93,7 @@ type Options struct {
 	StoreUp func() bool // whether the store can be reached; nil = always
 	// Synced reports whether the board has had the states of all queues since the start; nil = it has. Until then the
 	// state of an item that it does not know is unknown, and not off.
-	Synced func() bool
-	// Restore puts a queue back that the store has lost, with what the node knows of it; nil = somebody else does.
-	Restore  func(ctx context.Context, item queue.Item) (queue.Header, error)
+	Synced   func() bool
 	Ready    func() bool // whether the node can serve, beside having settings and not draining; nil = always
 	Recorder Recorder
 	Log      *slog.Logger // nil = slog.Default()

@@ -14,8 +14,8 @@ import (
 
 // What a request that names a user can be refused for.
 var (
-	ErrUserNeedsToken = fault.New("user_needs_service_token", "Only a server with a valid service token may ask for its user.")
-	ErrInvalidQuery   = fault.New("invalid_query", "A query parameter is not valid.")
+	ErrUserNeedsToken   = fault.New("user_needs_service_token", "Only a server with a valid service token may ask for its user.")
+	ErrInvalidParameter = fault.New("invalid_parameter", "A query parameter is not valid.")
 )
 
 // The names of what visitors carry, in the canonical form of header maps.
@@ -119,7 +119,7 @@ func (g *Gate) user(r *http.Request) (user string, named bool, err error) {
 		return "", false, ErrUserNeedsToken
 	}
 	if user == "" || len(user) > 256 {
-		return "", false, ErrInvalidQuery.With("user must be 1 to 256 bytes long.")
+		return "", false, ErrInvalidParameter.With("user must be 1 to 256 bytes long.")
 	}
 	return user, true, nil
 }
@@ -223,7 +223,7 @@ func cookies(r *http.Request, name string) func(yield func(string) bool) {
 	}
 }
 
-// param gives a query parameter, decoded once; the first where it is there more than once. ErrInvalidQuery where it
+// param gives a query parameter, decoded once; the first where it is there more than once. ErrInvalidParameter where it
 // cannot be decoded.
 func param(r *http.Request, name string) (value string, ok bool, err error) {
 	for part := range strings.SplitSeq(r.URL.RawQuery, "&") {
@@ -233,7 +233,7 @@ func param(r *http.Request, name string) (value string, ok bool, err error) {
 		}
 		v, err := url.QueryUnescape(value)
 		if err != nil {
-			return "", false, ErrInvalidQuery.With(name + " is not percent-encoded as it must be.")
+			return "", false, ErrInvalidParameter.With(name + " is not percent-encoded as it must be.")
 		}
 		return v, true, nil
 	}

@@ -149,7 +149,8 @@ func (b *Beats) took(item queue.Item, beats []queue.Beat, report queue.TouchRepo
 		b.gone.put(place{item, beats[i].Visitor}, struct{}{})
 	}
 	for _, i := range report.Ended {
-		b.ended.put(place{item, beats[i].Visitor}, beats[i].IssuedMS)
+		// All that were given up to now: this node may have given a newer one before it learned of the end.
+		b.ended.put(place{item, beats[i].Visitor}, max(beats[i].IssuedMS, report.NowMS))
 	}
 	if b.Seen != nil {
 		b.Seen(report.Header)

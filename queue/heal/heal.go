@@ -66,7 +66,9 @@ func (l *Line) Ask(ctx context.Context, item queue.Item, asks []queue.Ask) (queu
 	}
 	var last int64
 	for _, a := range got.Answers {
-		last = max(last, a.Score)
+		if a.Score >= queue.MaxLot { // a lot is no arrival: the store's last score knows nothing of it
+			last = max(last, a.Score)
+		}
 	}
 	l.note(got.Header, last, got.Counts)
 	return got, nil
