@@ -189,7 +189,7 @@ type sighting struct {
 }
 
 func (a *actives) see(v uint32, nowMS int64) {
-	if a.last[v] != nowMS {
+	if last, known := a.last[v]; !known || last != nowMS {
 		a.last[v] = nowMS
 		a.seen = append(a.seen, sighting{v, nowMS})
 	}

@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/sluicehq/sluice/internal/fault"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -32,7 +34,7 @@ func Policies(file []byte, sets []string) (*queue.Policies, error) {
 	for _, text := range slices.Sorted(maps.Keys(doc.Policies)) {
 		pattern, err := queue.ParsePattern(text)
 		if err != nil {
-			return nil, fmt.Errorf("policies: %q: %w", text, err)
+			return nil, fmt.Errorf("policies: %q: %s", text, detail(err))
 		}
 		policy := queue.DefaultPolicy()
 		if err := merge(&policy, doc.Policies[text]); err != nil {
@@ -51,7 +53,7 @@ func Policies(file []byte, sets []string) (*queue.Policies, error) {
 			}
 		}
 		if err := policy.Validate(); err != nil {
-			return nil, fmt.Errorf("policy %q: %w", string(pattern), err)
+			return nil, fmt.Errorf("policy %q: %s", string(pattern), detail(err))
 		}
 		byPattern[pattern] = policy
 	}
@@ -74,5 +76,17 @@ func merge(p *queue.Policy, fields map[string]any) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
-	return d.Decode(p)
+	if err := d.Decode(p); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// detail is what a refusal says to people.
+func detail(err error) string {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.Detail
+	}
+	return err.Error()
 }
