@@ -174,12 +174,15 @@ function act.reset()
   if q.state == 'off' then return done('wrong_state') end
   use_key()
   local state, was_cause, was_by, opens = q.state, q.cause, q.by, q.opens
+  local lost, step_at = q.lost, q.step_at
   left = q.nw
   turn_on(q, state, now_us, epoch, was_cause, was_by, 0)
   call('UNLINK', K.ended, K.ended_old)
   put(q, 'grace', 0)
   put(q, 'from', q.gen)
   put(q, 'opens', opens)
+  put(q, 'lost', lost)
+  put(q, 'step_at', step_at)
   changed = 1
   return done()
 end
