@@ -1,9 +1,7 @@
 package admin
 
 import (
-	"encoding/json"
 	"fmt"
-	"math"
 	"net/http"
 	"strings"
 
@@ -32,24 +30,12 @@ type (
 	}
 	inflowBody struct {
 		reasonField
-		InflowPerSecond optionalNumber `json:"inflow_per_second"`
+		InflowPerSecond *float64 `json:"inflow_per_second"`
 	}
 	reasonField struct {
 		Reason string `json:"reason"`
 	}
 )
-
-// optionalNumber tells null from not there.
-type optionalNumber struct {
-	there bool
-	value *float64
-}
-
-// UnmarshalJSON reads a number or null.
-func (n *optionalNumber) UnmarshalJSON(b []byte) error {
-	n.there = true
-	return json.Unmarshal(b, &n.value)
-}
 
 // act is one action on one item under way.
 type act struct {
@@ -120,18 +106,22 @@ func (a *Admin) admit(c *gin.Context) error {
 
 // setInflow is POST /items/{item}/inflow: over policy, sale and ramp, until null or the generation ends.
 func (a *Admin) setInflow(c *gin.Context) error {
+	sent, err := problem.ReadBody(c)
+	if err != nil {
+		return err
+	}
 	var body inflowBody
-	if err := problem.ReadJSON(c, &body); err != nil {
+	if err := problem.Decode(sent, &body); err != nil {
 		return err
 	}
 	n := body.InflowPerSecond
-	if !n.there || n.value != nil && (math.IsNaN(*n.value) || *n.value < 0 || *n.value > queue.MaxNumber) {
+	if fieldsOf(sent)["inflow_per_second"] == nil || n != nil && (*n < 0 || *n > queue.MaxNumber) {
 		return problem.ErrInvalidBody.With("inflow_per_second must be a number from 0 to 1000000000, or null.")
 	}
-	if n.value != nil {
-		*n.value += 0 // -0 is 0
+	if n != nil {
+		*n += 0 // -0 is 0
 	}
-	return a.act(c, act{action: queue.SetInflow, reason: body.Reason, order: queue.SwitchOrder{Inflow: n.value}})
+	return a.act(c, act{action: queue.SetInflow, reason: body.Reason, order: queue.SwitchOrder{Inflow: n}})
 }
 
 // act checks what the contract asks for, has the line do it, and tells everybody. Repeating what has taken effect

@@ -89,12 +89,10 @@ func (a *Admin) keepHistory(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-			defer cancel()
 			for {
 				select {
 				case e, ok := <-a.history.C:
-					if !ok || a.record(last, e) != nil {
+					if !ok || a.record(ctx, e) != nil {
 						return
 					}
 				default:
@@ -103,10 +101,10 @@ func (a *Admin) keepHistory(ctx context.Context) {
 			}
 		case e, ok := <-a.history.C:
 			if !ok {
-				a.log.WarnContext(ctx, "history fell behind: events were lost")
 				if a.history = a.o.Events.subscribe(historyBacklog); a.history == nil {
 					return // closed for good
 				}
+				a.log.WarnContext(ctx, "history fell behind: events were lost")
 				continue
 			}
 			for err := a.record(ctx, e); err != nil && ctx.Err() == nil; err = a.record(ctx, e) {
@@ -120,11 +118,17 @@ func (a *Admin) keepHistory(ctx context.Context) {
 	}
 }
 
+// record writes what an event means for the history. The end of the process does not cut it off.
 func (a *Admin) record(ctx context.Context, e Event) error {
-	switch {
-	case e.Type == QueueActivated && e.Header != nil:
+	if e.Header == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	switch e.Type {
+	case QueueActivated:
 		return a.o.Store.Activated(ctx, *e.Header)
-	case e.Type == QueueReleased && e.Header != nil:
+	case QueueReleased:
 		return a.o.Store.Released(ctx, *e.Header, e.Time, e.Reason, e.Counts)
 	}
 	return nil

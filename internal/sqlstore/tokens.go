@@ -39,8 +39,11 @@ type Token struct {
 	Role       Role
 	CreatedAt  time.Time
 	ExpiresAt  time.Time // zero = never
-	LastUsedAt time.Time // zero = never; to the minute
+	LastUsedAt time.Time // zero = never
 }
+
+// Expired reports whether the token has ended at now.
+func (t Token) Expired(now time.Time) bool { return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt) }
 
 // tokenBytes is the random part of a token.
 const tokenBytes = 20
@@ -90,20 +93,17 @@ func (s *Store) Tokens(ctx context.Context) ([]Token, error) {
 	return all, unavailable("list tokens", err)
 }
 
-// UseToken gives the token of a hash that has not expired and notes its use; ErrNotFound where there is none.
-func (s *Store) UseToken(ctx context.Context, hash settings.Hash) (Token, error) {
-	found, err := readTokens(ctx, s.read, `WHERE hash = ?`, hash.String())
-	if err != nil {
-		return Token{}, unavailable("find a token", err)
-	}
-	now := s.clock.Now()
-	if len(found) == 0 || !found[0].ExpiresAt.IsZero() && !now.Before(found[0].ExpiresAt) {
-		return Token{}, ErrNotFound.With("There is no such token.")
-	}
-	if t := found[0]; now.Sub(t.LastUsedAt) >= time.Minute {
-		_, err = s.write.ExecContext(ctx, `UPDATE tokens SET last_used_ms = ? WHERE id = ?`, now.UnixMilli(), t.ID)
-	}
-	return found[0], unavailable("note a token's use", err)
+// NoteUses notes when tokens, by id, were last used. It is no change of settings.
+func (s *Store) NoteUses(ctx context.Context, last map[string]time.Time) error {
+	_, err := s.Change(ctx, func(t *Tx) error {
+		for id, at := range last {
+			if err := t.exec(`UPDATE tokens SET last_used_ms = max(last_used_ms, ?) WHERE id = ?`, at.UnixMilli(), id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
 }
 
 func readTokens(ctx context.Context, q querier, where string, args ...any) ([]Token, error) {

@@ -22,7 +22,7 @@ CREATE TABLE tokens (
     role         TEXT    NOT NULL CHECK (role IN ('viewer', 'marketer', 'operator', 'admin', 'service')),
     created_ms   INTEGER NOT NULL,
     expires_ms   INTEGER NOT NULL, -- 0 = never
-    last_used_ms INTEGER NOT NULL  -- 0 = never; to the minute
+    last_used_ms INTEGER NOT NULL  -- 0 = never
 );
 
 -- History: one row for each generation of an item's queue, whoever reports it and however often.
