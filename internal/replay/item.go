@@ -27,9 +27,8 @@ type item struct {
 	// unless newcomers are counted.
 	visitors map[uint32]int64
 	sweepAt  int
-	line     map[queue.Visitor]uint32 // the numbers of those who wait
-	leaving  map[uint32]bool          // in line, and will not ask again
-	leavers  []leaver                 // the same, next to leave first
+	leaving  map[uint32]bool // in line, and will not ask again
+	leavers  []leaver        // the same, next to leave first
 
 	on         bool
 	generation queue.Generation
@@ -52,7 +51,7 @@ const inLine = -1
 func newItem(id queue.Item, number uint32, policy queue.Policy) *item {
 	it := &item{
 		id: id, number: number, policy: policy, limits: policy.Limits(1), sessionMS: policy.SessionSeconds * 1000,
-		visitors: map[uint32]int64{}, sweepAt: 64, line: map[queue.Visitor]uint32{}, leaving: map[uint32]bool{}, dueMS: never,
+		visitors: map[uint32]int64{}, sweepAt: 64, leaving: map[uint32]bool{}, dueMS: never,
 	}
 	it.limits.SessionMS -= queue.PassLeewayMS
 	it.limits.AbandonMS = never
@@ -158,12 +157,12 @@ func (it *item) beat(v queue.Visitor, untilMS int64) queue.Beat {
 }
 
 // drawn reports whether a visitor is of a share of the people, the same in every run.
-func (it *item) drawn(what string, v queue.Visitor, share float64) bool {
+func (it *item) drawn(what, visitor string, share float64) bool {
 	if share <= 0 {
 		return false
 	}
 	h := fnv.New64a()
-	for _, s := range []string{what, string(it.id), string(v)} {
+	for _, s := range []string{what, string(it.id), visitor} {
 		h.Write([]byte(s))
 		h.Write([]byte{0})
 	}

@@ -41,6 +41,9 @@ func (e *engine) ask(ctx context.Context, it *item, v uint32) error {
 		if a.New {
 			it.waits = append(it.waits, 0)
 		}
+		if now%1000 == 0 {
+			return nil
+		}
 		return e.touch(ctx, it, v)
 	case queue.Waiting:
 		return e.lineUp(ctx, it, v, r.Counts.Waiting)
@@ -50,7 +53,8 @@ func (e *engine) ask(ctx context.Context, it *item, v uint32) error {
 	return nil // refused: the line is full
 }
 
-// touch tells the line the exact end of a visit; passes are issued in whole seconds.
+// touch tells the line the exact end of a visit. Passes are issued in whole seconds, so after a claim between two of
+// them the line's own end is a part of a second early.
 func (e *engine) touch(ctx context.Context, it *item, v uint32) error {
 	if _, err := e.line.Touch(ctx, it.id, []queue.Beat{it.beat(e.name(v), it.visitors[v])}); err != nil {
 		return fmt.Errorf("renew at %s: %w", it.id, err)
@@ -60,12 +64,12 @@ func (e *engine) touch(ctx context.Context, it *item, v uint32) error {
 
 // lineUp notes a visitor who has come into line.
 func (e *engine) lineUp(ctx context.Context, it *item, v uint32, waiting int64) error {
-	now, name := e.clock.ms, e.name(v)
-	it.visitors[v], it.line[name] = inLine, v
+	now := e.clock.ms
+	it.visitors[v] = inLine
 	a := it.current()
 	a.PeakWaiting = max(a.PeakWaiting, waiting)
 	changes := it.waiting == 0
-	if it.drawn("leave", name, e.o.LeaveShare) {
+	if it.drawn("leave", e.trace.Visitors[v], e.o.LeaveShare) {
 		it.leaving[v] = true
 		it.leavers = append(it.leavers, leaver{v, now + it.policy.AbandonSeconds*1000})
 		changes = changes || len(it.leavers) == 1
@@ -85,11 +89,9 @@ func (e *engine) leave(ctx context.Context, it *item) error {
 		if !it.leaving[l.visitor] {
 			continue
 		}
-		name := e.name(l.visitor)
 		delete(it.leaving, l.visitor)
 		delete(it.visitors, l.visitor)
-		delete(it.line, name)
-		if _, err := e.line.End(ctx, it.id, queue.Ending{Kind: queue.Leave, Visitor: name}); err != nil {
+		if _, err := e.line.End(ctx, it.id, queue.Ending{Kind: queue.Leave, Visitor: e.name(l.visitor)}); err != nil {
 			return fmt.Errorf("leave %s: %w", it.id, err)
 		}
 		if it.waiting--; it.waiting == 0 {
@@ -142,10 +144,9 @@ func (e *engine) letIn(ctx context.Context, it *item, admitted []queue.LetIn) er
 	asks := make([]queue.Ask, 0, len(admitted))
 	beats := make([]queue.Beat, 0, len(admitted))
 	for _, a := range admitted {
-		v := it.line[a.Visitor]
-		delete(it.line, a.Visitor)
+		v := number(a.Visitor)
 		it.waits = append(it.waits, now-a.Score/1000)
-		if it.leaving[v] || it.drawn("no-show", a.Visitor, e.o.NoShowShare) {
+		if it.leaving[v] || it.drawn("no-show", e.trace.Visitors[v], e.o.NoShowShare) {
 			delete(it.leaving, v)
 			delete(it.visitors, v)
 			continue
@@ -159,6 +160,9 @@ func (e *engine) letIn(ctx context.Context, it *item, admitted []queue.LetIn) er
 	}
 	if _, err := e.line.Ask(ctx, it.id, asks); err != nil {
 		return fmt.Errorf("claim at %s: %w", it.id, err)
+	}
+	if now%1000 == 0 {
+		return nil
 	}
 	if _, err := e.line.Touch(ctx, it.id, beats); err != nil {
 		return fmt.Errorf("claim at %s: %w", it.id, err)

@@ -9,6 +9,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/sluicehq/sluice/detector"
@@ -34,7 +35,7 @@ const progressEach = 1 << 14
 
 // Run replays a trace. An error is one of the line, which has none to give in replay: it would be a defect.
 func Run(ctx context.Context, t *trace.Trace, o Options) (*Report, error) {
-	e := &engine{o: o, trace: t, items: make([]*item, len(t.Items)), byID: map[queue.Item]*item{}}
+	e := &engine{o: o, trace: t, items: make([]*item, len(t.Items)), byID: map[queue.Item]*item{}, names: names(len(t.Visitors))}
 	e.line = memline.New(memline.Options{Clock: &e.clock, Epoch: func() int64 { return 1 }, Traffic: e.traffic, Punctual: true})
 	for i, ev := range t.Events {
 		if o.Progress != nil && i%progressEach == 0 {
@@ -65,6 +66,7 @@ type engine struct {
 	line  *memline.Line
 	items []*item // by number in the trace; nil until its first request
 	byID  map[queue.Item]*item
+	names string
 	dues  dues
 }
 
@@ -162,4 +164,26 @@ func (e *engine) activate(ctx context.Context, it *item, by string) error {
 	return e.schedule(ctx, it, now)
 }
 
-func (e *engine) name(v uint32) queue.Visitor { return queue.Visitor(e.trace.Visitors[v]) }
+// names writes the numbers of all visitors in one text, of which each name is a part: the line knows people by number.
+func names(n int) string {
+	b := make([]byte, 0, n*nameLength)
+	for v := range n {
+		b = fmt.Appendf(b, "%0*x", nameLength, v)
+	}
+	return string(b)
+}
+
+const nameLength = 8
+
+func (e *engine) name(v uint32) queue.Visitor {
+	return queue.Visitor(e.names[int(v)*nameLength : int(v+1)*nameLength])
+}
+
+// number undoes name.
+func number(name queue.Visitor) uint32 {
+	n, err := strconv.ParseUint(string(name), 16, 32)
+	if err != nil {
+		panic("replay: the line names a visitor whom nobody put there: " + string(name))
+	}
+	return uint32(n)
+}
