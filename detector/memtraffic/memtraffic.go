@@ -99,6 +99,13 @@ func (t *Traffic) Measures(id queue.Item, nowMS int64) (requests, newcomers, act
 	return m.Requests, m.Newcomers, m.Active
 }
 
+// Items is how many items are counted now.
+func (t *Traffic) Items() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.items)
+}
+
 // add counts one sample. No call is lost inside a process, so none comes twice.
 func (t *Traffic) add(s detector.Sample, nowMS int64) detector.Measures {
 	t.mu.Lock()
