@@ -188,7 +188,7 @@ func New(o Options) (*Gate, error) {
 	g.tables = tables{line: o.Line, clock: g.base}
 	signing, all := o.Keys.PassKeys()
 	g.SetPassKeys(signing, pass.NewKeys(all...))
-	g.handler = g.routes()
+	g.handler = g.engine()
 	return g, nil
 }
 

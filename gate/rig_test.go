@@ -90,6 +90,7 @@ type rig struct {
 	data     settings.Data
 	nodes    []*node
 	log      *syncBuffer
+	level    slog.Level
 }
 
 type node struct {
@@ -188,7 +189,7 @@ func newRig(t testing.TB, n int, policy func(*queue.Policy), options ...func(*Op
 			Counter: c, Trips: nd.flusher, Keys: keys, Clock: &clock.Store{Base: r.hand}, Patterns: patterns,
 			PublicURL: "https://queue.example", Recorder: nd.verdicts,
 			StoreUp: func() bool { return !r.store.down.Load() },
-			Log:     slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			Log:     slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: r.level})),
 		}
 		for _, f := range options {
 			f(&o)
@@ -265,12 +266,16 @@ func (r *rig) sync() {
 	}
 }
 
-// pass lets time pass in ticks of 250 ms: movers step, nodes flush.
+// pass lets time pass in ticks of 250 ms, long times in ticks of a second: movers step, nodes flush.
 func (r *rig) pass(d time.Duration) {
 	r.t.Helper()
 	ctx := context.Background()
-	for ; d > 0; d -= 250 * time.Millisecond {
-		r.hand.Add(min(d, 250*time.Millisecond))
+	tick := 250 * time.Millisecond
+	if d > 10*time.Second {
+		tick = time.Second
+	}
+	for ; d > 0; d -= tick {
+		r.hand.Add(min(d, tick))
 		if r.store.down.Load() {
 			continue
 		}
@@ -280,7 +285,7 @@ func (r *rig) pass(d time.Duration) {
 		}
 		for _, item := range r.store.Items() {
 			for more := true; more; {
-				reports, errs := r.nodes[0].heal.StepMany(ctx, []queue.Item{item}, []queue.StepOrder{{Limits: r.limits(item), Most: 300, TickMS: 250}})
+				reports, errs := r.nodes[0].heal.StepMany(ctx, []queue.Item{item}, []queue.StepOrder{{Limits: r.limits(item), Most: 300, TickMS: tick.Milliseconds()}})
 				if errs[0] != nil {
 					r.t.Fatal(errs[0])
 				}

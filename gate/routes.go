@@ -15,8 +15,8 @@ import (
 //go:embed openapi.json
 var openAPI []byte
 
-// routes is every address of the visitor listener.
-func (g *Gate) routes() http.Handler {
+// engine has every address of the visitor listener.
+func (g *Gate) engine() *gin.Engine {
 	e := problem.NewEngine(g.Log)
 	e.Use(problem.Identify, problem.Requests(slog.LevelDebug), problem.Recover, problem.Bound, unstored)
 	e.NoMethod(g.authorizeOther)

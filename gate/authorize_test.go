@@ -1,0 +1,139 @@
+package gate
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/queue"
+)
+
+// B074
+func TestAuthorizeLeadsToThePage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(p *queue.Policy) { p.InflowPerSecond = 10; p.AllowedOrigins = []string{"https://app.example"} })
+	r.activate("hot")
+	c := r.browser().with("X-Original-Uri", "/Product/HOT?x=1&y=2")
+	w := c.do(http.MethodGet, "/v1/authorize")
+	at := httpURL(t, w.Header().Get("Location"))
+	if w.Code != 401 || at.Path != "/wait/hot" || at.Query().Get("return") != "/Product/HOT?x=1&y=2" || w.Header().Get("Sluice-Action") != "wait" || w.Header().Get("Sluice-Reason") != "queue_on" || w.Body.Len() != 0 {
+		t.Errorf("401: %d %s %s", w.Code, w.Header(), w.Body)
+	}
+	if n := len(w.Header()["Set-Cookie"]); n != 1 {
+		t.Errorf("%d Set-Cookie lines", n)
+	}
+	same := func(name string, c *client, method, target string, code int) {
+		t.Helper()
+		w := c.do(method, target)
+		if w.Code != code || code >= 300 && httpURL(t, w.Header().Get("Location")).Path != "/wait/hot" {
+			t.Errorf("%s: %d %s", name, w.Code, w.Header())
+		}
+	}
+	same("redirect", c, "GET", "/v1/authorize?redirect=1", 302)
+	same("navigation", c.with("Sec-Fetch-Mode", "navigate", "Accept", "text/html,application/json;q=0.1"), "GET", "/v1/authorize?redirect=1", 302)
+	same("HEAD", c, "HEAD", "/v1/authorize", 401)
+	same("POST", c, "POST", "/v1/authorize", 401)
+	same("PROPFIND", c, "PROPFIND", "/v1/authorize", 401)
+	same("the path after it", r.browser(), "GET", "/v1/authorize/product/hot", 401)
+	same("an unknown method and the path", r.browser(), "PROPFIND", "/v1/authorize/product/hot", 401)
+	same("no match", r.browser().with("X-Forwarded-Uri", "/about"), "GET", "/v1/authorize", 204)
+	same("nothing at all", r.browser(), "GET", "/v1/authorize", 204)
+	same("a header that hides nothing", r.browser().with("X-Original-Uri", "/about", "X-Forwarded-Uri", "/product/hot"), "GET", "/v1/authorize", 401)
+	// B160
+	for _, pairs := range [][]string{{"X-Requested-With", "XMLHttpRequest"}, {"Accept", "application/json"}, {"Sec-Fetch-Dest", "empty", "Sec-Fetch-Mode", "cors"}} {
+		w := c.with(pairs...).with("Origin", "https://app.example").do(http.MethodGet, "/v1/authorize?redirect=1")
+		expose := w.Header().Get("Access-Control-Expose-Headers")
+		if w.Code != 401 || w.Header().Get("Location") == "" || !strings.Contains(expose, "Location") || !strings.Contains(expose, "Sluice-Action") {
+			t.Errorf("%v: %d %s", pairs, w.Code, w.Header())
+		}
+	}
+	if n := r.counts("hot").Waiting; n != 4 {
+		t.Errorf("%d wait", n)
+	}
+	r.pass(time.Second)
+	w = c.do(http.MethodGet, "/v1/authorize")
+	if w.Code != 204 || r.claims(w.Header().Get("Sluice-Pass")).Item != "hot" {
+		t.Errorf("its turn: %d %s", w.Code, w.Header())
+	}
+	if n := r.requests("hot"); n < 8 {
+		t.Errorf("traffic %d", n)
+	}
+	if b := r.browser().with("X-Sluice-Item", "bad item").get("/v1/authorize"); b.status != 400 || b.code != "invalid_item" {
+		t.Errorf("a bad item: %d %s", b.status, b.raw)
+	}
+}
+
+func TestAssetsMakeNoPlace(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(p *queue.Policy) { p.InflowPerSecond = 10 })
+	assets := [][]string{{"Sec-Fetch-Dest", "image"}, {"Sec-Fetch-Dest", "script"}, {"Sec-Fetch-Dest", "style"}, {"Sec-Fetch-Dest", "font"}, {"Range", "bytes=0-"}}
+	ask := func(c *client, pairs []string, code int) {
+		t.Helper()
+		w := c.with("X-Sluice-Item", "sku-1").with(pairs...).do(http.MethodGet, "/v1/authorize?redirect=1")
+		if w.Code != code || w.Header().Get("Location") != "" {
+			t.Errorf("%v: %d %s", pairs, w.Code, w.Header())
+		}
+	}
+	for _, a := range assets {
+		ask(r.browser(), a, 204)
+	}
+	if n := r.requests("sku-1"); n != 0 {
+		t.Errorf("assets are traffic: %d", n)
+	}
+	r.activate("sku-1")
+	r.pass(time.Second)
+	for _, a := range assets {
+		ask(r.browser(), a, 401)
+	}
+	c := r.browser()
+	c.want(c.check("sku-1"), "pass/admitted")
+	for _, a := range assets {
+		ask(c, a, 204)
+	}
+	if n := r.counts("sku-1").Joined; n != 1 {
+		t.Errorf("%d joined", n)
+	}
+	r.policy("always", mode(queue.ModeOn))
+	if w := r.browser().with("X-Sluice-Item", "always", "Sec-Fetch-Dest", "image").do(http.MethodGet, "/v1/authorize"); w.Code != 401 {
+		t.Errorf("an asset of an item that is always on: %d", w.Code)
+	}
+}
+
+// B070
+func TestAuthorizeTakesAddressesAsTheyCome(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, nil)
+	r.activate("sku-1")
+	for uri, back := range map[string]string{
+		"/shop/a b?x=1": "/shop/a b?x=1", "/상품/1?q=가": "/상품/1?q=가", "/shop/%E0%A4": "/shop/%E0%A4", "/shop/a%0d%0aSet-Cookie:x=1": "/shop/a%0d%0aSet-Cookie:x=1",
+		"/" + strings.Repeat("x", 7999): "/" + strings.Repeat("x", 7999), "": "", "http://evil.example/shop/1": "/shop/1", "*": "", "http://evil.example": "/",
+	} {
+		w := r.browser().with("X-Sluice-Item", "sku-1", "X-Original-Uri", uri).do(http.MethodGet, "/v1/authorize")
+		loc := w.Header().Get("Location")
+		at := httpURL(t, loc)
+		if w.Code != 401 || at.Query().Get("return") != back || strings.Contains(loc, "evil") {
+			t.Errorf("%.40q: %d returns to %.40q", uri, w.Code, at.Query().Get("return"))
+		}
+		for i := range len(loc) {
+			if loc[i] <= ' ' || loc[i] >= 0x7f {
+				t.Fatalf("%.40q: Location %q", uri, loc)
+			}
+		}
+		if got := w.Header()["Set-Cookie"]; len(got) != 1 || !strings.HasPrefix(got[0], "sluice_visitor=") {
+			t.Errorf("%.40q: cookies %v", uri, got)
+		}
+	}
+}
+
+// B010
+func TestNoSpellingOfThePathGoesRound(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, nil)
+	r.activate("hot")
+	for _, uri := range []string{"/product/hot?x=1", "/product/hot/", "//product//hot", "/a/../product/hot", "/./product/hot", "/pro%64uct/h%6ft", "/product/hot;v=1", "/PRODUCT/HOT", `/product%5Chot`} {
+		if w := r.browser().with("X-Original-Uri", uri).do(http.MethodGet, "/v1/authorize"); w.Code != 401 {
+			t.Errorf("%s: %d", uri, w.Code)
+		}
+	}
+}
