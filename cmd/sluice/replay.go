@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
 	"github.com/sluicehq/sluice/internal/itempattern"
@@ -27,7 +28,7 @@ type replayCmd struct {
 }
 
 // Run replays, and prints the report; bad lines and progress go to standard error.
-func (c *replayCmd) Run(out io.Writer) error {
+func (c *replayCmd) Run(k *kong.Kong) error {
 	for name, share := range map[string]float64{"--leave-share": c.LeaveShare, "--no-show-share": c.NoShowShare} {
 		if !(share >= 0 && share <= 1) {
 			return fmt.Errorf("%s %g: it must be a number from 0 to 1", name, share)
@@ -50,7 +51,7 @@ func (c *replayCmd) Run(out io.Writer) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 
-	show := newProgress(os.Stderr)
+	show := newProgress(k.Stderr)
 	t, err := trace.Read(c.Traces, trace.Options{Patterns: patterns, Progress: func(file string, lines int64) {
 		show.line("reading %s: %d lines", file, lines)
 	}})
@@ -59,7 +60,7 @@ func (c *replayCmd) Run(out io.Writer) error {
 		return err
 	}
 	for _, p := range t.Problems {
-		fmt.Fprintf(os.Stderr, "sluice: %s\n", p)
+		fmt.Fprintf(k.Stderr, "sluice: %s\n", p)
 	}
 	if len(t.Events) == 0 {
 		return fmt.Errorf("no request is in %d file(s)", len(c.Traces))
@@ -75,24 +76,24 @@ func (c *replayCmd) Run(out io.Writer) error {
 		return err
 	}
 	if c.JSON {
-		return report.WriteJSON(out)
+		return report.WriteJSON(k.Stdout)
 	}
-	return report.WriteText(out)
+	return report.WriteText(k.Stdout)
 }
 
 // progress shows one line on a terminal that says how far a long command is, and nothing anywhere else.
 type progress struct {
-	to    *os.File // nil = no terminal
+	to    io.Writer // nil = no terminal
 	next  time.Time
 	shown bool
 }
 
 // newProgress is silent for the first second: short commands need no progress.
-func newProgress(f *os.File) *progress {
-	if !term.IsTerminal(int(f.Fd())) {
-		return &progress{}
+func newProgress(w io.Writer) *progress {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return &progress{to: w, next: time.Now().Add(time.Second)}
 	}
-	return &progress{to: f, next: time.Now().Add(time.Second)}
+	return &progress{}
 }
 
 func (p *progress) line(format string, args ...any) {
