@@ -219,6 +219,17 @@ var inflow = []test{
 		is(s, "a newcomer", s.join(visitor(3))[0].Outcome, queue.Waiting)
 		is(s, "let in", len(s.step().Admitted), 0)
 	}},
+	{"while all is on hold nobody goes in, also not by hand", func(s *stand) {
+		s.switchTo(queue.Activate)
+		s.run(time.Second, time.Second)
+		s.set(func(l *queue.Limits) { l.Hold = true })
+		s.step()
+		is(s, "a newcomer", s.join(visitor(1))[0].Outcome, queue.Waiting)
+		s.order(queue.SwitchOrder{Action: queue.Admit, Count: 1})
+		is(s, "let in", len(s.run(10*time.Second, time.Second)), 0)
+		s.set(func(l *queue.Limits) { l.Hold = false })
+		is(s, "afterwards", len(s.step().Admitted), 1)
+	}},
 	{"a paused line lets in only by hand", func(s *stand) {
 		s.switchTo(queue.Activate)
 		vs := s.fill(1, 30)

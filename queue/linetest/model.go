@@ -80,7 +80,7 @@ func drawLimits(t *rapid.T) queue.Limits {
 		AbandonMS:  40_000,
 		ReturnMS:   600_000,
 		MaxWaiting: rapid.SampledFrom([]int64{0, 0, 5}).Draw(t, "max waiting"), Random: rapid.Bool().Draw(t, "random"),
-		Auto: rapid.Bool().Draw(t, "auto"), ReleaseAfterMS: 20_000, ReleaseRatio: 0.5,
+		Auto: rapid.Bool().Draw(t, "auto"), Hold: rapid.IntRange(0, 5).Draw(t, "hold") == 5, ReleaseAfterMS: 20_000, ReleaseRatio: 0.5,
 		Trigger: queue.Trigger{Requests: 500, WindowMS: 10_000},
 	}
 }
@@ -171,7 +171,11 @@ func (m *machine) asked(t *rapid.T, forReal, forModel []queue.Ask) {
 			return l.Ask(t.Context(), m.item, forModel)
 		}
 		return l.Ask(t.Context(), m.item, forReal)
-	}, func(r *queue.Answers) { plain(&r.Header) })
+	}, func(r *queue.Answers) {
+		if plain(&r.Header); !r.Header.On() {
+			r.Counts = queue.Counts{}
+		}
+	})
 	at := 0
 	for i, a := range real.Answers {
 		v := forReal[i].Visitor
@@ -355,13 +359,16 @@ func (m *machine) pass(t *rapid.T) {
 	m.hearAllBut(t, "")
 }
 
-// silence has one visitor say nothing for so long that every part of the line has been looked at, and compares after it.
+// silence has one visitor say nothing for so long that every part of the line has been looked at twice, and compares
+// after it: when which part has its turn is each line's affair.
 func (m *machine) silence(t *rapid.T) {
 	quiet := drawVisitor(t)
-	for range 12 {
-		m.clock.Add(5 * time.Second)
-		m.hearAllBut(t, quiet)
-		if m.clock.Now().Sub(noon)%(10*time.Second) < 5*time.Second {
+	for second := 0; second < 64; second += 4 {
+		m.clock.Add(4 * time.Second)
+		if second%16 == 0 {
+			m.hearAllBut(t, quiet)
+		}
+		if second < 40 {
 			continue
 		}
 		for _, l := range []Line{m.real, m.model} {

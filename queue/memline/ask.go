@@ -119,7 +119,7 @@ func (it *item) join(a *queue.Ask, now instant) queue.Answer {
 		return queue.Answer{Outcome: queue.NotOpen}
 	case it.limits.MaxWaiting > 0 && int64(len(it.waiting)) >= it.limits.MaxWaiting:
 		return queue.Answer{Outcome: queue.Full}
-	case it.header.State == queue.Open && len(it.waiting) == 0 && now.ms >= it.holdMS && it.debt == 0 &&
+	case it.header.State == queue.Open && len(it.waiting) == 0 && !it.held(now) && it.debt == 0 &&
 		it.wholeTokens() >= 1 && it.room(now) >= 1:
 		it.spend(1)
 		it.books.Joined++

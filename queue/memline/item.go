@@ -115,6 +115,9 @@ func (it *item) take(l queue.Limits, now instant) {
 // changed gives the header a new version.
 func (it *item) changed(now instant) { it.header.Version = max(it.header.Version+1, now.ms) }
 
+// held reports whether nobody goes in for now: after a loss, or by the switch over all items.
+func (it *item) held(now instant) bool { return now.ms < it.holdMS || it.limits.Hold }
+
 // reserved is how many people are known to be inside but not in running.
 func (it *item) reserved(now instant) int64 {
 	if now.ms >= it.reservedUntil {

@@ -90,7 +90,7 @@ func (s *step) expire() {
 // admit lets the next in: as many as were ordered by hand, and as many as the rate and the room allow.
 func (s *step) admit() {
 	it := s.item
-	if state := it.header.State; state != queue.Open && state != queue.Paused || s.now.ms < it.holdMS {
+	if state := it.header.State; state != queue.Open && state != queue.Paused || it.held(s.now) {
 		return
 	}
 	var due int64
