@@ -200,6 +200,8 @@ elseif q.state == 'open' and q.auto == 1 and (q.cause == 'detector' or q.cause =
     released = 'released'
     turn_off(q, now_ms, false)
   end
+else
+  put(q, 'low_at', 0) -- nobody has looked at the traffic
 end
 
 -- When the next step is needed.
