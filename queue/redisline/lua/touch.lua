@@ -17,9 +17,9 @@ if q.state == 'off' then return { header(q), int(now_ms), missing, ended } end
 
 local visitors = {}
 for i = 1, n do visitors[i] = ARGV[FIRST + (i - 1) * PER + 1] end
-local waiting = call('ZMSCORE', K.waiting, unpack(visitors))
+local in_waiting, heard = {}, {}
+for i, score in ipairs(call('ZMSCORE', K.waiting, unpack(visitors))) do in_waiting[visitors[i]] = tonumber(score) or nil end
 local live_s = int(floor(live(q, now_ms) / 1000))
-local heard = {}
 
 local function renew(i, visitor, generation, issued, ends)
   local _, ended_at = mark_of(visitor)
@@ -46,9 +46,10 @@ local function renew(i, visitor, generation, issued, ends)
     add(q, 'nr', 1)
     add(q, 'carried', 1)
     show_up(q)
-    local score = call('ZSCORE', K.waiting, visitor)
+    local score = in_waiting[visitor]
     if score then
-      mark(visitor, tonumber(score), -1)
+      mark(visitor, score, -1)
+      in_waiting[visitor], heard[visitor] = nil, nil
       call('ZREM', K.waiting, visitor)
       call('HDEL', K.heard, visitor)
       add(q, 'nw', -1)
@@ -60,9 +61,8 @@ end
 for i = 1, n do
   local at = FIRST + (i - 1) * PER
   if ARGV[at] == 'h' then
-    if waiting[i] then
-      heard[#heard + 1] = visitors[i]
-      heard[#heard + 1] = live_s
+    if in_waiting[visitors[i]] then
+      heard[visitors[i]] = live_s
     else
       missing[#missing + 1] = i
     end
@@ -70,6 +70,11 @@ for i = 1, n do
     renew(i, visitors[i], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4]))
   end
 end
-if #heard > 0 then call('HSET', K.heard, unpack(heard)) end
+local seconds = {}
+for visitor, second in pairs(heard) do
+  seconds[#seconds + 1] = visitor
+  seconds[#seconds + 1] = second
+end
+if #seconds > 0 then call('HSET', K.heard, unpack(seconds)) end
 save(q)
 return { header(q), int(now_ms), missing, ended }
