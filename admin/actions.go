@@ -149,7 +149,7 @@ func (a *Admin) act(c *gin.Context, x act) error {
 	if err := x.allowed(); err != nil {
 		return err
 	}
-	x.order.Action, x.order.Limits, x.order.Cause, x.order.By = x.action, policy.Limits(now.Version()), queue.ByOperator, who(c).name
+	x.order.Action, x.order.Limits, x.order.Cause, x.order.By = x.action, now.Limits(x.item), queue.ByOperator, who(c).name
 	if a.o.Reserved != nil && !x.before.Header.On() {
 		x.order.Reserved = a.o.Reserved(ctx, x.item)
 	}
@@ -213,7 +213,9 @@ func (a *Admin) tell(x act, r queue.SwitchReport) {
 		a.o.Events.Publish(Event{Type: kind, Item: x.item, Time: at, Header: &h, Counts: counts, Reason: reason})
 	}
 	if r.Before.On() && r.Header.Generation != r.Before.Generation { // a reset: the books of the one before are gone
-		publish(QueueReleased, r.Before, nil, "reset")
+		ended := r.Before
+		ended.Version = r.Header.Version // of the change that ended it, as the other nodes tell it
+		publish(QueueReleased, ended, nil, "reset")
 	}
 	if r.Header.On() && r.Header.Generation != r.Before.Generation {
 		publish(QueueActivated, r.Header, nil, "")

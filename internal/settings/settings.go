@@ -95,6 +95,15 @@ func (s *Settings) Policies() *queue.Policies { return s.policies }
 // For gives the policy in force for an item and the pattern it comes from.
 func (s *Settings) For(item queue.Item) (queue.Pattern, queue.Policy) { return s.policies.For(item) }
 
+// Limits gives the numbers that an item's line obeys: its policy's, and the switch's hold. Nodes that know nothing yet
+// send version 1, which any settings replace.
+func (s *Settings) Limits(item queue.Item) queue.Limits {
+	_, policy := s.For(item)
+	l := policy.Limits(max(1, s.Version()))
+	l.Hold = s.Switch() == Hold
+	return l
+}
+
 // Policy gives the policy written under exactly this pattern.
 func (s *Settings) Policy(p queue.Pattern) (queue.Policy, bool) {
 	policy, ok := s.data.Policies[p]

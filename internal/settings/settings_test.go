@@ -34,6 +34,16 @@ func TestServiceToken(t *testing.T) {
 	}
 }
 
+func TestLimitsCarryTheSwitch(t *testing.T) {
+	t.Parallel()
+	if l := sample(7).Limits("concert-9"); !l.Hold || l.Version != 7 || l.Inflow != 33.333333333333336 {
+		t.Errorf("got %+v", l)
+	}
+	if l := new(Holder).Now().Limits("x"); l.Hold || l.Version != 1 {
+		t.Errorf("before there are settings: %+v", l)
+	}
+}
+
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	body, err := sample(7).Encode()

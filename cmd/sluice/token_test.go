@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// command runs the program as the shell does and gives its exit code and output.
+func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(args, nil, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestToken(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	code, plain, stderr := command(t, "token", "add", "shop", "--role", "service", "--data-dir", dir)
+	if plain = strings.TrimSpace(plain); code != 0 || !strings.HasPrefix(plain, "sluice_") || strings.ContainsAny(plain, " \n") {
+		t.Fatalf("add: %d %q %q", code, plain, stderr)
+	}
+	code, out, stderr := command(t, "token", "add", "ops", "--role", "operator", "--expires", "24h", "--json", "--data-dir", dir)
+	var made struct{ ID, Name, Role, Token string }
+	if err := json.Unmarshal([]byte(out), &made); code != 0 || err != nil || made.Token == "" || made.Role != "operator" || !strings.Contains(out, `"last_used_at":null`) {
+		t.Fatalf("add --json: %d %q %q", code, out, stderr)
+	}
+	if code, out, _ = command(t, "token", "list", "--data-dir", dir); code != 0 || !strings.Contains(out, "shop") || strings.Contains(out, plain) || strings.Contains(out, made.Token) {
+		t.Errorf("list: %d %q", code, out)
+	}
+	if code, out, _ = command(t, "token", "list", "--json", "--data-dir", dir); code != 0 || strings.Count(out, "\n") != 2 {
+		t.Errorf("list --json: %d %q", code, out)
+	}
+	if code, _, stderr = command(t, "token", "delete", made.ID, "--data-dir", dir); code != 0 {
+		t.Errorf("delete: %d %q", code, stderr)
+	}
+	for _, tc := range []struct {
+		name string
+		args []string
+		says string
+	}{
+		{"a token that is not there", []string{"token", "delete", made.ID}, "no such token"},
+		{"no such role", []string{"token", "add", "x", "--role", "root"}, "--role"},
+		{"no role", []string{"token", "add", "x"}, "--role"},
+		{"no name", []string{"token", "add", " ", "--role", "viewer"}, "name must be"},
+		{"a time in the past", []string{"token", "add", "x", "--role", "viewer", "--expires=-1h"}, "--expires"},
+		{"Postgres", []string{"token", "list", "--database-url", "postgres://u:hunter2@h/d"}, "not available yet"},
+	} {
+		code, out, stderr := command(t, append(tc.args, "--data-dir", dir)...)
+		if code == 0 || !strings.Contains(stderr, tc.says) || strings.Contains(out+stderr, "hunter2") {
+			t.Errorf("%s: %d %q %q", tc.name, code, out, stderr)
+		}
+	}
+}
+
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, step := range []struct{ what, says string }{
+		{"status", "pending"}, {"up", "Ran 1 step"}, {"up", "up to date"}, {"status", "applied"}, {"down", "Undid step 1"}, {"down", "no step"}, {"status", "pending"},
+	} {
+		code, out, stderr := command(t, "migrate", step.what, "--data-dir", dir)
+		if code != 0 || !strings.Contains(out, step.says) {
+			t.Fatalf("%s: %d %q %q", step.what, code, out, stderr)
+		}
+	}
+	if _, out, _ := command(t, "migrate", "--help"); !strings.Contains(out, "down") {
+		t.Errorf("help: %q", out)
+	}
+}
