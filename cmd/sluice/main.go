@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +18,12 @@ import (
 // commands are what the program can do.
 type commands struct {
 	Version kong.VersionFlag `help:"Show the version."`
+
+	Serve   serveCmd   `cmd:"" help:"Run a node."`
+	Replay  replayCmd  `cmd:"" help:"Replay traffic logs and say what would have happened."`
+	Migrate migrateCmd `cmd:"" help:"Bring the SQL schema up to date, undo a step, or list the steps."`
+	Token   tokenCmd   `cmd:"" help:"Make, list and delete API tokens."`
+	Bench   benchCmd   `cmd:"" help:"Measure: a crowd, a surge, against nodes that it starts."`
 }
 
 // Exit codes.
@@ -60,6 +67,9 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 			return 0
 		}
 		fmt.Fprintf(stderr, "sluice: %v\n", err)
+		if wrong := new(config.Error); errors.As(err, &wrong) {
+			return exitUsage
+		}
 		return exitFailed
 	}
 	fmt.Fprintf(stderr, "sluice: %v\n", err)

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // get fetches an address.
@@ -78,6 +79,30 @@ func (f *fleet) activations(ctx context.Context, item string) (int, error) {
 	}
 	err := f.call(ctx, http.MethodGet, "/activations?item="+item, nil, &answer)
 	return len(answer.Activations), err
+}
+
+// known waits until every node knows that the item's queue is on, and tells how long that took. A status of nobody
+// makes no place: it is "off" or 404.
+func (f *fleet) known(ctx context.Context, item string) (time.Duration, error) {
+	began := time.Now()
+	for _, n := range f.nodes {
+		for {
+			status, body, err := f.get(ctx, n.url+"/v1/items/"+item+"/status")
+			if err != nil {
+				return 0, err
+			}
+			if status == http.StatusNotFound {
+				break
+			}
+			if time.Since(began) > 10*time.Second {
+				return 0, fmt.Errorf("%s does not know of the queue after 10 s: %d: %s", n.name, status, body)
+			}
+			if err := pause(ctx, time.Now().Add(5*time.Millisecond)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return time.Since(began), nil
 }
 
 // stepper gives the node that moves the item's line: it alone exports the line's gauge.

@@ -45,6 +45,8 @@ type people struct {
 	errors atomic.Int64 // answers other than 200 and broken connections, those of killed nodes too
 	first  atomic.Value // the first error's text
 
+	storeless atomic.Int64 // answers with reason store_down: nodes that found the store too slow
+
 	mu      sync.Mutex
 	records []*seen
 	changed chan struct{} // has a value after each admission
@@ -95,49 +97,47 @@ func (p *people) askAt(ctx context.Context, n *node, path, visitor, ticket strin
 	return a, json.Unmarshal(body, &a)
 }
 
-// join makes one person line up and then wait in a goroutine of its own, until let in or until ctx ends.
+// join makes one person line up and then wait in a goroutine of its own, until let in or until ctx ends. Who comes at a
+// moment in which the node cannot reach the store in time comes again.
 func (p *people) join(ctx context.Context) error {
-	a, sent, err := p.ask(ctx, "/check", "", "")
-	if err != nil {
-		return err
+	for {
+		a, sent, err := p.ask(ctx, "/check", "", "")
+		if err != nil {
+			return err
+		}
+		if a.Reason == storeDown {
+			p.storeless.Add(1)
+			continue
+		}
+		if a.Action != "wait" || a.Place == nil || a.Place.Position == nil {
+			return fmt.Errorf("a newcomer got %s/%s, not wait", a.Action, a.Reason)
+		}
+		s := &seen{joined: a.Place.JoinedAt, lastWait: sent}
+		p.mu.Lock()
+		p.records = append(p.records, s)
+		p.mu.Unlock()
+		p.wg.Go(func() { p.wait(ctx, s, a) })
+		return nil
 	}
-	if a.Action != "wait" || a.Place == nil {
-		return fmt.Errorf("a newcomer got %s/%s, not wait", a.Action, a.Reason)
-	}
-	s := &seen{joined: a.Place.JoinedAt, lastWait: sent}
-	p.mu.Lock()
-	p.records = append(p.records, s)
-	p.mu.Unlock()
-	p.wg.Go(func() { p.wait(ctx, s, a) })
-	return nil
 }
+
+// storeDown is the reason of an answer that a node gave without the store: it says nothing about the line.
+const storeDown = "store_down"
 
 // wait polls until let in.
 func (p *people) wait(ctx context.Context, s *seen, a answer) {
-	visitor, ticket := a.Visitor, a.Place.Ticket
-	var shown int64
-	for {
-		position := int64(1)
-		if a.Place.Position != nil {
-			position = *a.Place.Position
-		}
-		p.mu.Lock()
-		if shown > 0 {
-			s.grew = max(s.grew, position-shown)
-		}
-		p.mu.Unlock()
-		shown = position
+	for shown := *a.Place.Position; ; {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(p.until(position, a.Place.PollAfterMS)):
+		case <-time.After(p.until(shown, a.Place.PollAfterMS)):
 		}
-		next, sent, err := p.ask(ctx, "/status", visitor, ticket)
-		if err != nil {
-			continue
-		}
-		switch next.Action {
-		case "pass":
+		next, sent, err := p.ask(ctx, "/status", a.Visitor, a.Place.Ticket)
+		switch {
+		case err != nil: // counted by ask
+		case next.Reason == storeDown:
+			p.storeless.Add(1)
+		case next.Reason == "admitted":
 			p.mu.Lock()
 			s.admitted = time.Now()
 			p.mu.Unlock()
@@ -147,11 +147,16 @@ func (p *people) wait(ctx context.Context, s *seen, a answer) {
 			default:
 			}
 			return
-		case "wait":
+		case next.Place != nil && next.Place.Position != nil:
+			a.Place = next.Place
 			p.mu.Lock()
 			s.lastWait = sent
+			s.grew = max(s.grew, *a.Place.Position-shown)
 			p.mu.Unlock()
-			a, ticket = next, next.Place.Ticket
+			shown = *a.Place.Position
+		default:
+			p.errors.Add(1)
+			p.first.CompareAndSwap(nil, "a waiting visitor got "+next.Action+"/"+next.Reason)
 		}
 	}
 }

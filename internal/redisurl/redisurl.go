@@ -11,9 +11,11 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/sluicehq/sluice/internal/secreturl"
@@ -69,8 +71,13 @@ func Open(raw string) (redis.UniversalClient, error) {
 	if err != nil {
 		return nil, err
 	}
+	quiet.Do(logging.Disable)
 	return redis.NewUniversalClient(o), nil
 }
+
+// quiet ends go-redis's own log lines: one for each failed dial, in a form of their own. Whoever calls gets the error
+// and logs once that the store is down.
+var quiet sync.Once
 
 // options holds what every kind of store shares. No retries: go-redis would run a script again that the store is still
 // working on; who calls knows which calls are harmless twice. The context's deadline counts.
