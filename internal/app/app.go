@@ -147,7 +147,7 @@ func (a *App) build(ctx context.Context) error {
 func (a *App) assemble() {
 	a.board.Changed = a.changed
 	a.healed = heal.New(heal.Options{
-		Line: a.store.line, Board: a.board, Limits: a.limits, Lost: a.lost, Restored: a.restored, Released: a.released,
+		Line: a.store.line, Board: a.board, Clock: a.clock, Limits: a.limits, Lost: a.lost, Restored: a.restored, Released: a.released,
 	})
 	a.asks = batch.NewAsks(a.healed, storePatience)
 	a.beats = batch.NewBeats(a.store.line)

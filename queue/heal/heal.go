@@ -7,6 +7,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/sluicehq/sluice/internal/clock"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -22,6 +23,7 @@ type line interface {
 type Options struct {
 	Line  line
 	Board *queue.Board
+	Clock clock.Clock // the store's
 	// Limits gives the numbers of the policy in force for an item.
 	Limits func(queue.Item) queue.Limits
 	// Lost reports whether the store has lost everything since this node last looked (another identity). It is asked
@@ -42,7 +44,10 @@ type Line struct {
 }
 
 // numbers are what is remembered of an item besides its header.
-type numbers struct{ last, inside int64 }
+type numbers struct {
+	last, inside int64
+	toldMS       int64 // until when somebody near the head may be silent as told
+}
 
 // New returns a line that heals.
 func New(o Options) *Line { return &Line{o: o, known: map[queue.Item]numbers{}} }
@@ -169,7 +174,20 @@ func (l *Line) Known(item queue.Item) queue.Known {
 	l.mu.Lock()
 	n := l.known[item]
 	l.mu.Unlock()
-	return queue.Known{Header: l.o.Board.Get(item), LastScore: n.last, Inside: n.inside}
+	return queue.Known{
+		Header: l.o.Board.Get(item), LastScore: n.last, Inside: n.inside, HoldMS: max(0, n.toldMS-l.o.Clock.Now().UnixMilli()),
+	}
+}
+
+// Told notes that a visitor near the head was told to ask again no sooner than at an instant: after a loss nobody is
+// let in before that, so that whoever has an older ticket has had the time to show it.
+func (l *Line) Told(item queue.Item, untilMS int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n, ok := l.known[item]; ok && n.toldMS < untilMS {
+		n.toldMS = untilMS
+		l.known[item] = n
+	}
 }
 
 func (l *Line) note(h queue.Header, last int64, c queue.Counts) {
@@ -180,7 +198,8 @@ func (l *Line) note(h queue.Header, last int64, c queue.Counts) {
 		delete(l.known, h.Item)
 		return
 	}
-	l.known[h.Item] = numbers{last: max(l.known[h.Item].last, last), inside: c.Running + c.Reserved}
+	n := l.known[h.Item]
+	l.known[h.Item] = numbers{last: max(n.last, last), inside: c.Running + c.Reserved, toldMS: n.toldMS}
 }
 
 func (l *Line) forget(item queue.Item) {
