@@ -68,14 +68,14 @@ func (t *Traffic) Flush(ctx context.Context, samples []detector.Sample) ([]detec
 	return verdicts, nil
 }
 
-// decide turns the queue on where a trigger is reached.
+// decide turns the queue on where a trigger is reached and the policy leaves it to the detector.
 func (t *Traffic) decide(ctx context.Context, s detector.Sample, m detector.Measures) (queue.Header, bool, error) {
 	by, tripped := detector.Decide(s.Limits.Trigger, m)
 	if s.Force && !tripped {
 		by, tripped = detector.ByRequests, true
 	}
 	look, err := t.o.Line.Look(ctx, s.Item)
-	if err != nil || !tripped || look.Header.On() {
+	if err != nil || !tripped || !s.Limits.Auto || look.Header.On() {
 		return look.Header, false, err
 	}
 	report, err := t.o.Line.Switch(ctx, s.Item, queue.SwitchOrder{

@@ -89,6 +89,7 @@ func TestEachTriggerTripsByItself(t *testing.T) {
 	}{
 		{"490 of 500 requests do not", nil, 490, true, ""}, // B017
 		{"510 requests do", nil, 510, true, detector.ByRequests},
+		{"510 requests do not where the mode is off", func(p *queue.Policy) { p.Mode = queue.ModeOff }, 510, true, ""},
 		{"98 of 100 newcomers do not", byNewcomers, 98, true, ""},
 		{"100 newcomers do", byNewcomers, 100, true, detector.ByNewcomers},
 		{"any number of people known from before do not", byNewcomers, 500, false, ""},
