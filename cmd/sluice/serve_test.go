@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/internal/childproc"
+	"github.com/sluicehq/sluice/internal/redisserver"
+)
+
+// served is a node in a process of its own, the line in that process.
+type served struct {
+	*childproc.Child
+	visitor, admin, ops string // host:port
+}
+
+func serve(t *testing.T, flags ...string) served {
+	t.Helper()
+	var at [3]string
+	for i := range at {
+		var err error
+		if at[i], err = redisserver.FreeAddr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := served{visitor: at[0], admin: at[1], ops: at[2]}
+	s.Child = spawn(t, append([]string{"serve", "--data-dir", t.TempDir(), "--public-url", "http://" + at[0],
+		"--listen", at[0], "--admin-listen", at[1], "--ops-listen", at[2]}, flags...)...)
+	s.await(t, "readiness", func() bool { return status("http://"+s.ops+"/readyz") == http.StatusOK })
+	return s
+}
+
+// await waits until what happens, for at most 20 s.
+func (s served) await(t *testing.T, what string, happens func() bool) {
+	t.Helper()
+	late := time.After(20 * time.Second)
+	for !happens() {
+		select {
+		case <-late:
+			t.Fatalf("no %s in 20 s: %s", what, s.Output())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// status gives the status of an answer; 0 = none.
+func status(url string) int {
+	resp, err := http.Get(url)
+	if err != nil {
+		return 0
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+// hang begins a request that is not finished, so that a drain has something to wait for.
+func (s served) hang(t *testing.T) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.visitor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	fmt.Fprintf(conn, "POST /v1/passes/renew HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 13\r\nExpect: 100-continue\r\n\r\n")
+	// The handler reads the body: only then the server asks for it.
+	line := make([]byte, len("HTTP/1.1 100 Continue"))
+	if _, err := io.ReadFull(conn, line); err != nil || string(line) != "HTTP/1.1 100 Continue" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	return conn
+}
+
+// Invariant graceful: a request in flight ends, then the process does, without an error.
+func TestServeDrainsAtTheFirstSignal(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	conn := s.hang(t)
+	if err := s.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.await(t, "closed door", func() bool { return status("http://"+s.visitor+"/healthz") == 0 })
+	select {
+	case <-s.Ended():
+		t.Fatalf("ended with a request in flight: %s", s.Output())
+	default:
+	}
+	fmt.Fprint(conn, `{"passes":[]}`)
+	answer, err := io.ReadAll(conn)
+	if err != nil || !strings.Contains(string(answer), "200 OK") {
+		t.Errorf("the request in flight was answered %q, %v", answer, err)
+	}
+	if code := s.ExitCode(); code != 0 {
+		t.Errorf("exit code %d: %s", code, s.Output())
+	}
+}
+
+// Invariant graceful: a second signal ends the process at once.
+func TestServeEndsAtTheSecondSignal(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.hang(t)
+	if err := s.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.await(t, "closed door", func() bool { return status("http://"+s.visitor+"/healthz") == 0 })
+	began := time.Now()
+	if err := s.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	<-s.Ended()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+func TestServeStopsWhereItsAddressIsTaken(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c := spawn(t, "serve", "--data-dir", t.TempDir(), "--listen", l.Addr().String(), "--admin-listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0")
+	if code := c.ExitCode(); code != exitFailed || !strings.Contains(c.Output(), "--listen") {
+		t.Errorf("exit code %d: %s", code, c.Output())
+	}
+}
