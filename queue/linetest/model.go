@@ -200,6 +200,7 @@ func (m *machine) asked(t *rapid.T, forReal, forModel []queue.Ask) {
 // atOnce has several ask at the same time, each for a newcomer or one who is there. In which order they come is the
 // line's affair, so only what holds in any order is compared.
 func (m *machine) atOnce(t *rapid.T) {
+	m.step(t) // brings the limits
 	if l, _ := m.model.Look(t.Context(), m.item); m.limits.MaxWaiting > 0 || l.Header.State != queue.Paused {
 		return
 	}
@@ -306,12 +307,13 @@ func (m *machine) step(t *rapid.T) {
 	}
 }
 
-// steps lets a few seconds pass as they do for a mover.
+// steps lets a few seconds pass as they do for a mover, in which everybody who waits is heard.
 func (m *machine) steps(t *rapid.T) {
 	for range rapid.IntRange(2, 8).Draw(t, "ticks") {
 		m.clock.Add(250 * time.Millisecond)
 		m.step(t)
 	}
+	m.hearAllBut(t, "")
 }
 
 func (m *machine) switchTo(t *rapid.T) {
