@@ -110,7 +110,8 @@ func (f *Flusher) Dropped() int64 { return f.o.Counter.Dropped() }
 // Trip activates an item's queue at once, because Count said so: this node's own counts reach a trigger. However many
 // ask at the same time, one activation goes out. It gives the queue's header, which is off where the traffic refused:
 // the detector is disarmed, and Count does not report the trip again for a second. Errors are those of the traffic, or
-// of the context.
+// of the context. A trip does not wait for a flush on its way; if it overtakes one, that flush's counts of the item are
+// lost, at most those of 100 ms, and by then the queue is on.
 func (f *Flusher) Trip(ctx context.Context, item queue.Item) (queue.Header, error) {
 	f.mu.Lock()
 	t := f.trips[item]
@@ -144,7 +145,10 @@ func (f *Flusher) trip(ctx context.Context, item queue.Item, t *trip) {
 	switch {
 	case len(verdicts) == 0 && err != nil:
 		t.err = err
-		f.keep(sample)
+		f.mu.Lock()
+		sample.Force = false
+		f.again = append(f.again, sample) // the newest of its item
+		f.mu.Unlock()
 		f.o.Counter.refuse(item, f.nowMS()+failedFor.Milliseconds())
 	case t.err == nil && !t.header.On():
 		f.o.Counter.refuse(item, f.nowMS()+refusedFor.Milliseconds())
@@ -160,8 +164,10 @@ func (f *Flusher) flush(ctx context.Context, all bool) error {
 	f.flushing.Lock()
 	defer f.flushing.Unlock()
 	f.o.Counter.nodes.Store(int64(max(1, f.o.Nodes())))
-	if err := f.send(ctx, f.kept()); err != nil {
-		return err
+	for due := f.kept(); len(due) > 0; due = f.kept() {
+		if err := f.send(ctx, due); err != nil {
+			return err
+		}
 	}
 	samples := f.o.Counter.drain(all, f.nowMS())
 	for i := range samples {
@@ -176,18 +182,20 @@ func (f *Flusher) number(s Sample) Sample {
 	return s
 }
 
-// keep puts samples by for the next flush; past the bound of one flush they are dropped. They force nothing any more:
-// by then the rush may be over, and the counts say whether it is.
-func (f *Flusher) keep(samples ...Sample) {
+// keep puts samples by for the next flush, before those put by earlier in this one: an item's samples go out in the
+// order of their numbers, or the traffic would take the earlier for one that comes again. Past the bound of one flush
+// they are dropped. They force nothing any more: by then the rush may be over, and the counts say whether it is.
+func (f *Flusher) keep(samples []Sample) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, s := range samples {
-		s.Force = false
-		if len(f.again) >= mostSamples {
-			f.o.Counter.dropped.Add(s.Requests())
-			continue
-		}
-		f.again = append(f.again, s)
+	f.again = append(samples, f.again...)
+	for i := range f.again {
+		f.again[i].Force = false
+	}
+	for len(f.again) > mostSamples {
+		last := len(f.again) - 1
+		f.o.Counter.dropped.Add(f.again[last].Requests())
+		f.again = f.again[:last]
 	}
 }
 
@@ -237,7 +245,7 @@ func (f *Flusher) send(ctx context.Context, samples []Sample) error {
 	for _, v := range verdicts {
 		done[v.Item] = true
 	}
-	f.keep(slices.DeleteFunc(samples, func(s Sample) bool { return done[s.Item] })...)
+	f.keep(slices.DeleteFunc(samples, func(s Sample) bool { return done[s.Item] }))
 	return err
 }
 

@@ -22,10 +22,12 @@ type scripted struct {
 	slow    time.Duration // before it answers
 	on      map[queue.Item]queue.Header
 	counted map[int64]bool
+	last    map[queue.Item]int64 // highest number counted
+	late    int                  // samples that came after one with a higher number
 }
 
 func newScripted() *scripted {
-	return &scripted{sums: map[queue.Item]float64{}, on: map[queue.Item]queue.Header{}, counted: map[int64]bool{}}
+	return &scripted{sums: map[queue.Item]float64{}, on: map[queue.Item]queue.Header{}, counted: map[int64]bool{}, last: map[queue.Item]int64{}}
 }
 
 func (s *scripted) Flush(ctx context.Context, samples []Sample) ([]Verdict, error) {
@@ -47,6 +49,10 @@ func (s *scripted) Flush(ctx context.Context, samples []Sample) ([]Verdict, erro
 			s.sums[x.Item] += float64(x.Requests())
 		}
 		s.counted[x.Seq] = true
+		if x.Seq < s.last[x.Item] {
+			s.late++
+		}
+		s.last[x.Item] = x.Seq
 		v := Verdict{Item: x.Item, Measures: Measures{Requests: s.sums[x.Item]}, Header: s.on[x.Item]}
 		_, tripped := Decide(x.Limits.Trigger, v.Measures)
 		if (tripped || x.Force) && !s.refuse && !v.Header.On() {
@@ -226,12 +232,18 @@ func TestAFailedFlushIsSentAgainUnderItsNumbers(t *testing.T) {
 		if len(n.failed) == 0 {
 			t.Fatal("nobody was told")
 		}
+		n.hit("sku-1", 180) // 500: trips, and the trip fails as well
+		if _, err := n.Trip(t.Context(), "sku-1"); err == nil {
+			t.Fatal("the trip went through")
+		}
+		pass(200 * time.Millisecond)
+		n.hit("sku-1", 1)
 		n.traffic.mu.Lock()
 		n.traffic.fail = nil
 		first := n.traffic.calls[0]
 		n.traffic.mu.Unlock()
 		pass(1100 * time.Millisecond)
-		if got := n.traffic.sums["sku-1"]; got != 320 {
+		if got := n.traffic.sums["sku-1"]; got != 501 {
 			t.Errorf("sku-1 counts %v", got)
 		}
 		if got := n.traffic.sums["sku-2"]; got != 7 {
@@ -239,6 +251,9 @@ func TestAFailedFlushIsSentAgainUnderItsNumbers(t *testing.T) {
 		}
 		n.traffic.mu.Lock()
 		defer n.traffic.mu.Unlock()
+		if n.traffic.late > 0 {
+			t.Errorf("%d samples came after a later one of their item", n.traffic.late)
+		}
 		for _, s := range first {
 			if !n.traffic.counted[s.Seq] {
 				t.Errorf("%s came with another number", s.Item)
