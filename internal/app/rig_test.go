@@ -104,6 +104,27 @@ func (r *rig) config(i int) config.Serve {
 // start starts the i-th node, with another clock where one is given, and waits until it is ready.
 func (r *rig) start(i int, c clock.Clock) *node {
 	r.t.Helper()
+	n := r.launch(i, c)
+	r.eventually(5*time.Second, "node is ready", func() bool {
+		resp, err := r.client.Get("http://" + n.Addresses().Ops + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		body, _ := io.ReadAll(resp.Body)
+		return resp.StatusCode == http.StatusOK && bytes.Contains(body, []byte(`"store":"up"`))
+	})
+	return n
+}
+
+// startUnready starts the i-th node while its store may be away.
+func (r *rig) startUnready(i int) *node {
+	r.t.Helper()
+	return r.launch(i, nil)
+}
+
+func (r *rig) launch(i int, c clock.Clock) *node {
+	r.t.Helper()
 	n := &node{cfg: r.config(i), log: &logBuffer{}}
 	ctx := context.Background()
 	a, err := app.New(ctx, app.Options{Config: n.cfg, Clock: c, Log: slog.New(slog.NewJSONHandler(n.log, nil))})
@@ -129,15 +150,6 @@ func (r *rig) start(i int, c clock.Clock) *node {
 		r.nodes = append(r.nodes, nil)
 	}
 	r.nodes[i] = n
-	r.eventually(5*time.Second, "node is ready", func() bool {
-		resp, err := r.client.Get("http://" + a.Addresses().Ops + "/readyz")
-		if err != nil {
-			return false
-		}
-		defer resp.Body.Close()
-		body, _ := io.ReadAll(resp.Body)
-		return resp.StatusCode == http.StatusOK && bytes.Contains(body, []byte(`"store":"up"`))
-	})
 	return n
 }
 
