@@ -15,7 +15,9 @@ type Cron struct{ c *cron.Cron }
 // NewCron returns a Cron without jobs. Trouble with a job goes to the log.
 func NewCron(log *slog.Logger) *Cron {
 	l := cronLog{log}
-	return &Cron{cron.New(cron.WithLocation(time.UTC), cron.WithLogger(l), cron.WithChain(cron.Recover(l), cron.SkipIfStillRunning(quiet{})))}
+	// Recover stands inside: a panic that reached SkipIfStillRunning would leave it believing that the job still runs.
+	chain := cron.WithChain(cron.SkipIfStillRunning(quiet{}), cron.Recover(l))
+	return &Cron{cron.New(cron.WithLocation(time.UTC), cron.WithLogger(l), chain)}
 }
 
 // Every runs a job at each full multiple of d, also below one second.
