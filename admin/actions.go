@@ -163,10 +163,10 @@ func (a *Admin) act(c *gin.Context, x act) error {
 	}
 	a.seen(report.Header)
 	c.JSON(http.StatusOK, struct {
-		Changed bool     `json:"changed"`
-		Left    int64    `json:"left"` // places that this ended
-		Item    itemView `json:"live"`
-	}{report.Changed, report.Left, a.view(ctx, x.item)})
+		itemView
+		Changed bool  `json:"changed"`
+		Left    int64 `json:"left"` // places that this ended
+	}{a.view(ctx, x.item), report.Changed, report.Left})
 	return nil
 }
 

@@ -86,21 +86,21 @@ func checkAction(t *testing.T, f *fixture, item queue.Item, action queue.Action,
 	if state == "draining" {
 		state = "open"
 	}
-	if got.at("live", "state") != state || got.JSON["changed"] != changed {
+	if got.at("state") != state || got.JSON["changed"] != changed {
 		t.Errorf("answered %s", got.Body)
 	}
 	// Paused keeps the mark: resume goes on draining.
-	if state != "paused" && got.at("live", "draining") != draining {
-		t.Errorf("draining is %v: %s", got.at("live", "draining"), got.Body)
+	if state != "paused" && got.at("draining") != draining {
+		t.Errorf("draining is %v: %s", got.at("draining"), got.Body)
 	}
 	newGeneration := from == "off" && changed || action == queue.Reset
-	if was, is := before.JSON["generation"].(float64), got.at("live", "generation").(float64); (is > was) != newGeneration {
+	if was, is := before.JSON["generation"].(float64), got.at("generation").(float64); (is > was) != newGeneration {
 		t.Errorf("generation %v after %v", is, was)
 	}
 	switch action {
 	case queue.Admit, queue.Reset: // each time anew, unless a key says otherwise
 	default:
-		if again := f.do("POST", url, body).want(t, 200, ""); again.JSON["changed"] != false || again.at("live", "state") != state {
+		if again := f.do("POST", url, body).want(t, 200, ""); again.JSON["changed"] != false || again.at("state") != state {
 			t.Errorf("repeated: %s", again.Body)
 		}
 	}
@@ -145,11 +145,11 @@ func TestConfirm(t *testing.T) {
 			t.Errorf("unconfirmed actions changed: %s", live.Body)
 		}
 		got := f.do("POST", url+"reset", `{"confirm":"x","reason":"test over"}`).want(t, 200, "")
-		if got.JSON["left"] != 6.0 || got.at("live", "waiting") != 0.0 || got.at("live", "passes_from") != got.at("live", "generation") {
+		if got.JSON["left"] != 6.0 || got.at("waiting") != 0.0 || got.at("passes_from") != got.at("generation") {
 			t.Errorf("reset: %s", got.Body)
 		}
 		f.join("x", 6)
-		if got = f.do("POST", url+"deactivate", `{"confirm":"x"}`).want(t, 200, ""); got.JSON["left"] != 6.0 || got.at("live", "state") != "off" {
+		if got = f.do("POST", url+"deactivate", `{"confirm":"x"}`).want(t, 200, ""); got.JSON["left"] != 6.0 || got.at("state") != "off" {
 			t.Errorf("deactivate: %s", got.Body)
 		}
 	})
@@ -179,7 +179,7 @@ func TestIdempotencyKey(t *testing.T) {
 				headers = []string{"Idempotency-Key", step.key}
 			}
 			got := f.do("POST", url+step.action, step.body, headers...).want(t, 200, "")
-			if got.JSON["changed"] != step.changed || got.at("live", "inflow", "owed") != step.owed {
+			if got.JSON["changed"] != step.changed || got.at("inflow", "owed") != step.owed {
 				t.Errorf("%s: %s", step.name, got.Body)
 			}
 		}
@@ -206,7 +206,7 @@ func TestInflowByHand(t *testing.T) {
 		{`{"inflow_per_second":null}`, 50, "policy"},
 	} {
 		got := f.do("POST", url+"inflow", tc.body).want(t, 200, "")
-		if got.at("live", "inflow", "set_per_second") != tc.set || got.at("live", "inflow", "source") != tc.source {
+		if got.at("inflow", "set_per_second") != tc.set || got.at("inflow", "source") != tc.source {
 			t.Errorf("%s: %s", tc.body, got.Body)
 		}
 	}

@@ -175,5 +175,3 @@ func (a *Admin) change(ctx context.Context, f func(*sqlstore.Tx) error) (*settin
 	}
 	return after, nil
 }
-
-func (a *Admin) nowMS() int64 { return a.o.Clock.Now().UnixMilli() }

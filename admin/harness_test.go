@@ -167,7 +167,7 @@ func (a answer) want(t *testing.T, status int, code string) answer {
 	return a
 }
 
-// at gives a value inside the answer: at("live", "state").
+// at gives a value inside the answer: at("state").
 func (a answer) at(path ...string) any {
 	var v any = a.JSON
 	for _, p := range path {

@@ -38,7 +38,7 @@ func (a *Admin) stream(c *gin.Context) error {
 	h.Set("X-Accel-Buffering", "no")
 	c.Status(http.StatusOK)
 	if _, err := fmt.Fprint(c.Writer, "retry: 3000\n\n"); err != nil {
-		return nil //nolint:nilerr // the listener has gone
+		return nil // the listener has gone
 	}
 	c.Writer.Flush()
 	beat := time.NewTicker(heartbeat)
@@ -61,7 +61,7 @@ func (a *Admin) stream(c *gin.Context) error {
 			_, err = fmt.Fprintf(c.Writer, "event: %s\ndata: %s\n\n", e.Type, data)
 		}
 		if err != nil {
-			return nil //nolint:nilerr // the listener has gone
+			return nil // the listener has gone
 		}
 		c.Writer.Flush()
 	}

@@ -73,7 +73,7 @@ func Requests(level slog.Level) gin.HandlerFunc {
 		c.Next()
 		attrs := []slog.Attr{
 			slog.String("method", c.Request.Method), slog.String("route", c.FullPath()), slog.Int("status", c.Writer.Status()),
-			slog.Int("bytes", max(c.Writer.Size(), 0)), slog.Duration("took", time.Since(start)),
+			slog.Int("bytes", max(c.Writer.Size(), 0)), slog.Float64("took_ms", float64(time.Since(start).Microseconds())/1000),
 			slog.String("request_id", c.Writer.Header().Get(RequestIDHeader)),
 		}
 		if code := c.GetString(codeKey); code != "" {

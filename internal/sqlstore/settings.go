@@ -31,7 +31,7 @@ func (s *Store) Settings(ctx context.Context) (*settings.Settings, error) {
 	if err != nil {
 		return nil, unavailable("read settings", err)
 	}
-	defer tx.Rollback() //nolint:errcheck // read only
+	defer tx.Rollback() // read only
 	got, err := readSettings(ctx, tx)
 	return got, unavailable("read settings", err)
 }
@@ -92,7 +92,7 @@ func (s *Store) Change(ctx context.Context, f func(*Tx) error) (*settings.Settin
 	if err != nil {
 		return nil, unavailable("begin a change", err)
 	}
-	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
+	defer tx.Rollback() // after Commit it does nothing
 	t := &Tx{ctx: ctx, tx: tx, nowMS: s.nowMS()}
 	if err := f(t); err != nil {
 		return nil, unavailable("change", err)
@@ -172,7 +172,7 @@ func each(ctx context.Context, q querier, query string, args []any, f func(*sql.
 	if err != nil {
 		return err
 	}
-	defer rows.Close() //nolint:errcheck // Err tells
+	defer rows.Close() // Err tells
 	for rows.Next() {
 		if err := f(rows); err != nil {
 			return err
