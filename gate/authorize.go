@@ -33,7 +33,7 @@ func (g *Gate) authorize(c *gin.Context) error {
 	q.asset = asset(r)
 	q.counts = !q.peek && !q.asset
 	q.create = !q.asset
-	if q.who, err = g.identify(r, item, false); err != nil {
+	if err := g.identify(r, q, false); err != nil {
 		return err
 	}
 	v, err := g.decide(r.Context(), q)

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -22,7 +21,8 @@ type question struct {
 	limits  queue.Limits
 	swtch   settings.Switch // the switch over all items
 	who     *caller
-	nowMS   int64 // the store's clock
+	caller  caller // what who points to, in one piece with the rest
+	nowMS   int64  // the store's clock
 
 	counts bool // is traffic of the item
 	create bool // makes a place where there is none
@@ -36,7 +36,8 @@ func (g *Gate) ask(item queue.Item) *question {
 	s := g.Settings.Now()
 	q := &question{item: item, swtch: s.Switch(), nowMS: g.nowMS()}
 	q.pattern, q.policy = s.For(item)
-	q.limits = q.policy.Limits(s.Version())
+	q.limits = q.policy.Limits(max(1, s.Version())) // a node without settings has its defaults' numbers, not none
+	q.limits.Hold = q.swtch == settings.Hold
 	return q
 }
 
@@ -136,13 +137,11 @@ func (g *Gate) activate(ctx context.Context, q *question) (queue.Header, error) 
 		}
 		return report.Header, err
 	})
-	if errors.Is(err, queue.ErrWrongState) {
-		return g.Board.Get(q.item), nil // on already, as a node that knows more has it
-	}
 	if err != nil {
 		g.storeFailed(ctx, "activate", q.item, err)
 	}
-	return got.(queue.Header), err
+	h, _ := got.(queue.Header)
+	return h, err
 }
 
 // fromMemory answers who polls from far back, or before a draw, without the store: the ticket says which place, the
@@ -199,11 +198,7 @@ func (g *Gate) fromStore(ctx context.Context, q *question, h queue.Header, again
 	if !g.StoreUp() {
 		return g.storeDown(q, h), nil
 	}
-	reply, err := g.askLine(ctx, q, h, q.create && q.swtch != settings.Hold)
-	if err == nil && reply.Answer.Outcome == queue.NoPlace && q.create && !q.peek && q.swtch == settings.Hold && reply.Counts.Waiting > 0 {
-		// Nobody new is let in, but there is a line to join: behind others nobody is admitted at once.
-		reply, err = g.askLine(ctx, q, h, true)
-	}
+	reply, err := g.askLine(ctx, q, h)
 	if err != nil {
 		if ctx.Err() != nil {
 			return verdict{}, ctx.Err() // the caller has gone
@@ -267,8 +262,8 @@ func (g *Gate) fromStore(ctx context.Context, q *question, h queue.Header, again
 }
 
 // askLine makes one call of the line, and takes over what its reply tells.
-func (g *Gate) askLine(ctx context.Context, q *question, h queue.Header, create bool) (batch.Reply, error) {
-	a := queue.Ask{Visitor: q.who.id(), Create: create, Peek: q.peek || q.stream}
+func (g *Gate) askLine(ctx context.Context, q *question, h queue.Header) (batch.Reply, error) {
+	a := queue.Ask{Visitor: q.who.id(), Create: q.create, Peek: q.peek || q.stream}
 	if q.who.ticket.Place.Generation != 0 {
 		t := q.who.ticket.Place
 		a.Ticket = &t
@@ -320,12 +315,10 @@ func (g *Gate) noPlace(ctx context.Context, q *question, h queue.Header, reply b
 	switch {
 	case q.stream && again && q.who.ticket.Place.Generation == h.Generation:
 		// A stream only looks, but a place that the store has lost is put back for it too.
-		restore := *q
-		restore.stream = false
-		return g.fromStore(ctx, &restore, h, false)
-	case q.create && !q.peek: // the switch holds, and there is no line to join
-		return g.held(q, h), nil
-	case q.create:
+		q.stream = false
+		defer func() { q.stream = true }()
+		return g.fromStore(ctx, q, h, false)
+	case q.create: // only looked
 		v := verdict{action: Wait, reason: waitReason(h.State), header: h, waiting: reply.Counts.Waiting}
 		v.poll = g.pollAfter(q, &v)
 		return v, nil
@@ -344,6 +337,9 @@ func (g *Gate) placed(q *question, v *verdict, score, position int64, exact bool
 	v.poll = g.pollAfter(q, v)
 	if score == 0 {
 		return
+	}
+	if g.Told != nil && position <= farPosition {
+		g.Told(q.item, nowMS+v.poll.Milliseconds())
 	}
 	old := q.who.ticket
 	v.place = ticket.Ticket{

@@ -93,7 +93,10 @@ type Options struct {
 	StoreUp func() bool // whether the store can be reached; nil = always
 	// Synced reports whether the board has had the states of all queues since the start; nil = it has. Until then the
 	// state of an item that it does not know is unknown, and not off.
-	Synced   func() bool
+	Synced func() bool
+	// Told is called with the instant (ms) up to which a visitor near the head was told to stay silent; nil = nobody
+	// wants to know. After a loss of the store nobody is let in before it.
+	Told     func(item queue.Item, untilMS int64)
 	Ready    func() bool // whether the node can serve, beside having settings and not draining; nil = always
 	Recorder Recorder
 	Log      *slog.Logger // nil = slog.Default()

@@ -41,8 +41,7 @@ func (g *Gate) open(c *gin.Context, page bool) (q *question, back string, err er
 		}
 	}
 	q.peek = peeks(r)
-	q.who, err = g.identify(r, q.item, page)
-	return q, back, err
+	return q, back, g.identify(r, q, page)
 }
 
 // bodies are the buffers in which answers are put together.

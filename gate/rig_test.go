@@ -174,7 +174,7 @@ func newRig(t testing.TB, n int, policy func(*queue.Policy), options ...func(*Op
 	for i := range n {
 		nd := &node{board: &queue.Board{}, verdicts: &tally{counts: map[string]int{}}}
 		nd.heal = heal.New(heal.Options{
-			Line: r.store, Board: nd.board, Limits: r.limits,
+			Line: r.store, Board: nd.board, Clock: r.hand, Limits: r.limits,
 			Lost: func(context.Context) (bool, error) { return true, nil },
 		})
 		nd.beats = batch.NewBeats(r.store)
@@ -187,7 +187,7 @@ func newRig(t testing.TB, n int, policy func(*queue.Policy), options ...func(*Op
 		o := Options{
 			Line: r.store, Asks: batch.NewAsks(nd.heal, time.Second), Beats: nd.beats, Board: nd.board, Settings: r.settings,
 			Counter: c, Trips: nd.flusher, Keys: keys, Clock: &clock.Store{Base: r.hand}, Patterns: patterns,
-			PublicURL: "https://queue.example", Recorder: nd.verdicts,
+			PublicURL: "https://queue.example", Recorder: nd.verdicts, Told: nd.heal.Told,
 			StoreUp: func() bool { return !r.store.down.Load() },
 			Log:     slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: r.level})),
 		}
@@ -205,7 +205,9 @@ func newRig(t testing.TB, n int, policy func(*queue.Policy), options ...func(*Op
 func (r *rig) limits(item queue.Item) queue.Limits {
 	s := r.settings.Now()
 	_, p := s.For(item)
-	return p.Limits(s.Version())
+	l := p.Limits(s.Version())
+	l.Hold = s.Switch() == settings.Hold
+	return l
 }
 
 // policy sets the policy of a pattern, starting from the default.

@@ -48,14 +48,15 @@ type caller struct {
 // id is the visitor's id.
 func (w *caller) id() queue.Visitor { return w.visitor.ID }
 
-// identify finds out who asks for an item: a server for its user, a visitor known from before, or a new one. What does
+// identify finds out who asks: a server for its user, a visitor known from before, or a new one. What does
 // not verify is treated as absent. page: the address itself may say who asks, as that of the waiting page does where
 // there are no cookies. The error is a refusal.
-func (g *Gate) identify(r *http.Request, item queue.Item, page bool) (*caller, error) {
-	w := &caller{}
+func (g *Gate) identify(r *http.Request, q *question, page bool) error {
+	w, item := &q.caller, q.item
+	q.who = w
 	user, named, err := g.user(r)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	now := g.Clock.Now()
 	if token := header(r, visitorHeader); token != "" {
@@ -99,7 +100,7 @@ func (g *Gate) identify(r *http.Request, item queue.Item, page bool) (*caller, e
 	} else if w.visitor.Renew(now.UnixMilli()) {
 		w.token = ""
 	}
-	return w, nil
+	return nil
 }
 
 // user gives the user that a server asks for, if the request names one.
