@@ -45,7 +45,7 @@ var inflow = []test{
 			s.set(func(l *queue.Limits) { patient(l); l.Inflow = rate })
 			s.switchTo(queue.Activate)
 			d := 600 * time.Second
-			if rate > 100 {
+			if rate > 100 && !long {
 				d = 10 * time.Second
 			}
 			due := math.Floor(rate * d.Seconds())

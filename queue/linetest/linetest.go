@@ -4,6 +4,7 @@ package linetest
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
@@ -32,7 +33,8 @@ type test struct {
 	run  func(*stand)
 }
 
-// Exercise runs every test on lines of newLine. Twenty seconds at most against a store at hand.
+// Exercise runs every test on lines of newLine: a few seconds against a store at hand, and with LINETEST_LONG=1 in the
+// environment as long as the cases name.
 func Exercise(t *testing.T, newLine New) {
 	groups := []struct {
 		name  string
@@ -55,6 +57,9 @@ func Exercise(t *testing.T, newLine New) {
 		})
 	}
 }
+
+// long asks for the long forms: LINETEST_LONG=1 in the environment.
+var long = os.Getenv("LINETEST_LONG") != ""
 
 // noon is when the tests begin: the first instant of a sale.
 var noon = time.Date(2026, 12, 1, 11, 0, 0, 0, time.UTC)

@@ -348,10 +348,11 @@ func (m *machine) switchTo(t *rapid.T) {
 }
 
 func (m *machine) change(t *rapid.T) {
-	version := m.limits.Version + 1
-	random := m.limits.Random // a draw that changes its kind midway is no sale's
+	old := m.limits
 	m.limits = drawLimits(t)
-	m.limits.Version, m.limits.Random = version, random
+	m.limits.Version = old.Version + 1
+	m.limits.Random = old.Random // a draw that changes its kind midway is no sale's
+	m.limits.Auto = old.Auto     // see silence
 	m.spans = nil
 }
 
@@ -362,8 +363,12 @@ func (m *machine) pass(t *rapid.T) {
 }
 
 // silence has one visitor say nothing for so long that every part of the line has been looked at twice, and compares
-// after it: when which part has its turn is each line's affair.
+// after it: when which part has its turn is each line's affair, and so is then the instant at which the line is empty,
+// from which a release is reckoned. So a run has either silence or releases.
 func (m *machine) silence(t *rapid.T) {
+	if l, _ := m.model.Look(t.Context(), m.item); m.limits.Auto || !l.Header.On() {
+		return // and none while off: the model forgets such an item by the clock in hand, a store by its own
+	}
 	quiet := drawVisitor(t)
 	for second := 0; second < 64; second += 4 {
 		m.clock.Add(4 * time.Second)
@@ -464,10 +469,10 @@ func (m *machine) rejoined(v queue.Visitor, score int64) bool {
 
 // note checks invariant exact-inflow over the admissions of late, while the rate stayed as it is.
 func (m *machine) note(n int, h queue.Header) {
-	if h.Inflow != m.rate {
+	if h.Inflow != m.rate || !h.On() {
 		m.rate, m.spans = h.Inflow, nil
 	}
-	if n > 0 {
+	if n > 0 && h.On() { // the header of a queue that went off with this step no longer tells its rate
 		m.spans = append(m.spans, span{m.clock.Now().UnixMicro(), n})
 	}
 }

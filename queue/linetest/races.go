@@ -24,7 +24,11 @@ var races = []test{
 		}
 		for name, ending := range endings {
 			s.item = queue.Item("sku-" + name)
-			for round := range 20 {
+			rounds := 20
+			if long {
+				rounds = 2000
+			}
+			for round := range rounds {
 				cause := queue.ByOperator
 				if name == "release" {
 					cause = queue.ByDetector
