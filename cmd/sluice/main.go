@@ -20,6 +20,7 @@ type commands struct {
 	Version kong.VersionFlag `help:"Show the version."`
 
 	Serve   serveCmd   `cmd:"" help:"Run a node."`
+	Demo    demoCmd    `cmd:"" help:"Show everything in one process, in under a minute: a shop, a crowd, a queue."`
 	Replay  replayCmd  `cmd:"" help:"Replay traffic logs and say what would have happened."`
 	Migrate migrateCmd `cmd:"" help:"Bring the SQL schema up to date, undo a step, or list the steps."`
 	Token   tokenCmd   `cmd:"" help:"Make, list and delete API tokens."`

@@ -87,6 +87,9 @@ func crowd(ctx context.Context, e *env) error {
 	leave()
 	p.wg.Wait()
 
+	if why, ok := p.first.Load().(string); ok {
+		e.say("%d requests failed, those at the killed node too; the first: %s", p.errors.Load(), why)
+	}
 	r, saw := &e.report, p.snapshot()
 	at := admissions(saw)
 	from := begin.Add(time.Second)
@@ -142,8 +145,7 @@ func (p *people) follow(ctx context.Context) {
 		}
 		for ; followed < p.letIn.Load(); followed++ {
 			if err := p.join(ctx); err != nil && ctx.Err() == nil {
-				p.errors.Add(1)
-				p.first.CompareAndSwap(nil, err.Error())
+				p.failed(err.Error())
 			}
 		}
 	}

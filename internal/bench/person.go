@@ -2,27 +2,14 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
-)
 
-// answer is the part of a check's answer that a visitor heeds.
-type answer struct {
-	Action  string `json:"action"`
-	Reason  string `json:"reason"`
-	Visitor string `json:"visitor"`
-	Place   *struct {
-		Ticket      string    `json:"ticket"`
-		Position    *int64    `json:"position"`
-		JoinedAt    time.Time `json:"joined_at"`
-		PollAfterMS int64     `json:"poll_after_ms"`
-	} `json:"place"`
-}
+	"github.com/sluicehq/sluice/internal/visitor"
+)
 
 // seen is what one person saw of the line.
 type seen struct {
@@ -59,49 +46,30 @@ func newPeople(item string, nodes []*node, most int) *people {
 	}}
 }
 
-// ask asks the next node, and the one after it where that one does not answer.
-func (p *people) ask(ctx context.Context, path, visitor, ticket string) (a answer, sent time.Time, err error) {
+// ask asks the next node, and the one after it where that one does not answer. How is (*visitor.Visitor).Check or Status.
+func (p *people) ask(ctx context.Context, how func(context.Context, string) (visitor.Answer, error)) (a visitor.Answer, sent time.Time, err error) {
 	for range p.nodes {
 		n := p.nodes[p.turn.Add(1)%int64(len(p.nodes))]
 		sent = time.Now()
-		if a, err = p.askAt(ctx, n, path, visitor, ticket); err == nil || ctx.Err() != nil {
+		if a, err = how(ctx, n.url); err == nil || ctx.Err() != nil {
 			return a, sent, err
 		}
-		p.errors.Add(1)
-		p.first.CompareAndSwap(nil, err.Error())
+		p.failed(err.Error())
 	}
 	return a, sent, err
 }
 
-func (p *people) askAt(ctx context.Context, n *node, path, visitor, ticket string) (a answer, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.url+"/v1/items/"+p.item+path, nil)
-	if err != nil {
-		return a, err
-	}
-	if visitor != "" {
-		req.Header.Set("Sluice-Visitor", visitor)
-		req.Header.Set("Sluice-Ticket", ticket)
-	}
-	resp, err := p.http.Do(req)
-	if err != nil {
-		return a, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return a, err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return a, fmt.Errorf("%s: %d: %s", path, resp.StatusCode, body)
-	}
-	return a, json.Unmarshal(body, &a)
+func (p *people) failed(why string) {
+	p.errors.Add(1)
+	p.first.CompareAndSwap(nil, why)
 }
 
 // join makes one person line up and then wait in a goroutine of its own, until let in or until ctx ends. Who comes at a
 // moment in which the node cannot reach the store in time comes again.
 func (p *people) join(ctx context.Context) error {
 	for {
-		a, sent, err := p.ask(ctx, "/check", "", "")
+		v := &visitor.Visitor{Client: p.http, Item: p.item}
+		a, sent, err := p.ask(ctx, v.Check)
 		if err != nil {
 			return err
 		}
@@ -116,7 +84,7 @@ func (p *people) join(ctx context.Context) error {
 		p.mu.Lock()
 		p.records = append(p.records, s)
 		p.mu.Unlock()
-		p.wg.Go(func() { p.wait(ctx, s, a) })
+		p.wg.Go(func() { p.wait(ctx, v, s, a.Place) })
 		return nil
 	}
 }
@@ -125,14 +93,15 @@ func (p *people) join(ctx context.Context) error {
 const storeDown = "store_down"
 
 // wait polls until let in.
-func (p *people) wait(ctx context.Context, s *seen, a answer) {
-	for shown := *a.Place.Position; ; {
+func (p *people) wait(ctx context.Context, v *visitor.Visitor, s *seen, place *visitor.Place) {
+	for {
+		shown := *place.Position
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(p.until(shown, a.Place.PollAfterMS)):
+		case <-time.After(p.until(shown, place.PollAfterMS)):
 		}
-		next, sent, err := p.ask(ctx, "/status", a.Visitor, a.Place.Ticket)
+		next, sent, err := p.ask(ctx, v.Status)
 		switch {
 		case err != nil: // counted by ask
 		case next.Reason == storeDown:
@@ -148,15 +117,13 @@ func (p *people) wait(ctx context.Context, s *seen, a answer) {
 			}
 			return
 		case next.Place != nil && next.Place.Position != nil:
-			a.Place = next.Place
+			place = next.Place
 			p.mu.Lock()
 			s.lastWait = sent
-			s.grew = max(s.grew, *a.Place.Position-shown)
+			s.grew = max(s.grew, *place.Position-shown)
 			p.mu.Unlock()
-			shown = *a.Place.Position
 		default:
-			p.errors.Add(1)
-			p.first.CompareAndSwap(nil, "a waiting visitor got "+next.Action+"/"+next.Reason)
+			p.failed("a waiting visitor got " + next.Action + "/" + next.Reason)
 		}
 	}
 }

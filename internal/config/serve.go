@@ -6,7 +6,18 @@ import (
 	"net/netip"
 	"net/url"
 	"time"
+
+	"github.com/alecthomas/kong"
 )
+
+// Defaults are the flags of a node that is told nothing.
+func Defaults() Flags {
+	var f Flags
+	if err := kong.ApplyDefaults(&f); err != nil {
+		panic(err) // a tag is wrong; the first test finds it
+	}
+	return f
+}
 
 // Serve are the settings of a node, checked.
 type Serve struct {

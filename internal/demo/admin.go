@@ -1,0 +1,67 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+)
+
+// live is the part of an item's state that the demo shows.
+type live struct {
+	State   string `json:"state"`
+	Cause   string `json:"cause"`
+	Waiting int64  `json:"waiting"`
+	Running int64  `json:"running"`
+	Books   struct {
+		Admitted int64 `json:"admitted"`
+		Finished int64 `json:"finished"`
+	} `json:"books"`
+}
+
+func (n *node) live(ctx context.Context) (l live, err error) {
+	return l, n.call(ctx, http.MethodGet, "/items/"+item, nil, &l)
+}
+
+// setPolicy gives the item its policy, with the shop as a place to return to.
+func (n *node) setPolicy(ctx context.Context, shop string) error {
+	fields := maps.Clone(policy)
+	fields["return_origins"] = []string{shop}
+	return n.call(ctx, http.MethodPatch, "/policies/"+item, fields, &struct{}{})
+}
+
+func (n *node) call(ctx context.Context, method, path string, body, into any) error {
+	var r io.Reader
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		r = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, n.admin+"/admin/api/v1"+path, r)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+n.token)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := n.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return fmt.Errorf("%s %s: %d: %s", method, path, resp.StatusCode, raw)
+	}
+	return json.Unmarshal(raw, into)
+}
+
+func newToken() string { return rand.Text() }
