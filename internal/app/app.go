@@ -262,7 +262,7 @@ func (a *App) openGate() error {
 		Counter: a.counter, Trips: a.flusher, Keys: a.keys, Clock: a.clock, Patterns: patterns,
 		PublicURL: a.cfg.PublicURL.String(), CookieDomain: a.cfg.CookieDomain, PassCookie: a.cfg.PassCookie,
 		TrustedProxies: proxies, MaxStreams: a.cfg.MaxStreams,
-		StoreUp: a.storeUp, Synced: a.synced, Recorder: recorder{a.metrics}, Log: a.log,
+		StoreUp: a.storeUp, Synced: a.synced, Told: a.healed.Told, Recorder: recorder{a.metrics}, Log: a.log,
 	})
 	return err
 }
