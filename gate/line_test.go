@@ -289,6 +289,32 @@ func TestAFailedCallIsAnOutageOfThatRequest(t *testing.T) {
 	c.want(c.check("sku-1"), "pass/store_down")
 }
 
+// A table that cannot be had is no reason to let a line pass: the place is as last shown.
+func TestAFailedTableKeepsTheLineWaiting(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(p *queue.Policy) { p.InflowPerSecond = 1 }, func(o *Options) { o.StoreUp = func() bool { return true } })
+	r.activate("sku-1")
+	var c *client
+	for i := range 400 {
+		v := r.app()
+		if b := v.check("sku-1"); i == 399 {
+			c = v.keep(b)
+		}
+	}
+	r.pass(2 * time.Second)
+	r.store.down.Store(true)
+	for range 3 {
+		if b := c.want(c.status("sku-1"), "wait/queue_on"); b.position() != 400 || b.Place.Exact {
+			t.Errorf("without a table: %s", b.raw)
+		}
+	}
+	r.store.down.Store(false)
+	r.pass(time.Second)
+	if b := c.want(c.status("sku-1"), "wait/queue_on"); b.position() >= 400 {
+		t.Errorf("with one again: %s", b.raw)
+	}
+}
+
 // Invariant heals: whoever heals the store has not done so yet; nobody passes meanwhile.
 func TestNobodyPassesWhileALostQueueIsNotHealed(t *testing.T) {
 	t.Parallel()

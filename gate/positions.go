@@ -35,6 +35,9 @@ type tables struct {
 type table struct {
 	now   atomic.Pointer[taken]
 	fetch sync.Mutex // held by whoever takes the next one
+	// Of the last try, if it failed: those who waited for it are told the same, and do not try one after the other.
+	failed   error
+	failedAt time.Time
 }
 
 type taken struct {
@@ -59,12 +62,15 @@ func (ts *tables) at(ctx context.Context, item queue.Item) (*taken, error) {
 	if now := t.now.Load(); ts.fresh(now) {
 		return now, nil
 	}
+	if t.failed != nil && ts.clock.Now().Sub(t.failedAt).Abs() < storePatience {
+		return nil, t.failed
+	}
 	// Not the caller's context alone: the others who wait here need the table too.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
 	at := ts.clock.Now()
 	got, err := ts.line.Positions(ctx, item)
-	if err != nil {
+	if t.failed, t.failedAt = err, ts.clock.Now(); err != nil {
 		return nil, err
 	}
 	now := &taken{Table: got, at: at}

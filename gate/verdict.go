@@ -3,6 +3,7 @@ package gate
 import (
 	"time"
 
+	"github.com/sluicehq/sluice/internal/settings"
 	"github.com/sluicehq/sluice/internal/ticket"
 	"github.com/sluicehq/sluice/queue"
 )
@@ -66,12 +67,12 @@ func rejects(r Reason, h queue.Header, retryMS int64) verdict {
 	return verdict{action: Reject, reason: r, header: h, retryMS: retryMS}
 }
 
-// waitReason is why a visitor of a queue in this state waits.
-func waitReason(s queue.State) Reason {
-	switch s {
-	case queue.Prequeue:
+// waits is why a visitor of a queue in this state waits.
+func (q *question) waits(s queue.State) Reason {
+	switch {
+	case s == queue.Prequeue:
 		return Prequeue
-	case queue.Paused:
+	case s == queue.Paused, q.swtch == settings.Hold:
 		return Paused
 	default:
 		return QueueOn

@@ -1,0 +1,45 @@
+package gate
+
+import (
+	"github.com/sluicehq/sluice/internal/settings"
+	"github.com/sluicehq/sluice/queue"
+)
+
+// storeDown answers without the store: as the policy says, to whoever has no pass.
+func (g *Gate) storeDown(q *question, h queue.Header) verdict {
+	if q.policy.OnStoreFailure == queue.FailOpen && q.swtch != settings.Hold && !q.peek {
+		v := passes(StoreDown, h)
+		v.waiting = g.flows.waiting(h)
+		// It is no proof of having been inside before the queue turned on, and must not take the place of one.
+		v.unmarked = h.On()
+		return v
+	}
+	return g.kept(q, h, StoreDown)
+}
+
+// kept answers a visitor whose place is known by the ticket alone: it is renewed, and the position is the one last
+// shown. Whoever has no ticket waits without a position.
+func (g *Gate) kept(q *question, h queue.Header, r Reason) verdict {
+	v := verdict{action: Wait, reason: r, header: h, waiting: g.flows.waiting(h)}
+	if t := q.who.ticket.Place; t.Generation != 0 && t.Generation >= h.Generation {
+		v.header.Generation, v.header.Epoch = t.Generation, t.Epoch // the ticket stays what it is
+		g.placed(q, &v, t.Score, t.ShownMost, false, q.nowMS)
+		v.header = h
+	}
+	v.eta = queue.Estimate{}
+	v.poll = g.pollAfter(q, &v)
+	return v
+}
+
+// held answers while the switch over all items lets nobody new in, and there is no line to stand in.
+func (g *Gate) held(q *question, h queue.Header) verdict {
+	if !h.On() && q.who.visitor.Mark(q.item) > q.nowMS-q.limits.SessionMS {
+		return passes(Grace, h) // not new: was inside a moment ago
+	}
+	if g.holds(h, q.item, q.who.id(), q.who.pass) {
+		v := passes(PassValid, h)
+		v.pass = q.who.pass
+		return v
+	}
+	return g.kept(q, h, Paused)
+}

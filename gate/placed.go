@@ -1,0 +1,48 @@
+package gate
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/sluicehq/sluice/internal/settings"
+	"github.com/sluicehq/sluice/internal/ticket"
+	"github.com/sluicehq/sluice/queue"
+)
+
+// placed fills in the place of one who waits, and renews the ticket. score 0 = there is no ticket to give.
+func (g *Gate) placed(q *question, v *verdict, score, position int64, exact bool, nowMS int64) {
+	v.position, v.exact = position, exact
+	v.eta = g.flows.of(q.item).estimate(position, v.header, nowMS)
+	if q.swtch == settings.Hold {
+		v.eta = queue.Estimate{}
+	}
+	v.poll = g.pollAfter(q, v)
+	if score == 0 {
+		return
+	}
+	if g.Told != nil && position <= farPosition {
+		g.Told(q.item, nowMS+v.poll.Milliseconds())
+	}
+	old := q.who.ticket
+	v.place = ticket.Ticket{
+		Visitor: q.who.id(),
+		Place: queue.Ticket{
+			Generation: v.header.Generation, Epoch: v.header.Epoch, Score: score, IssuedMS: nowMS, ShownMost: position,
+		},
+		EndsMS: nowMS + q.limits.TicketLifeMS(),
+	}
+	switch {
+	case score >= queue.MaxLot:
+		v.place.JoinedMS = score / 1000
+	case old.Place.Score == score && old.JoinedMS > 0:
+		v.place.JoinedMS = old.JoinedMS
+	default:
+		v.place.JoinedMS = nowMS
+	}
+}
+
+// pollAfter says when to ask again.
+func (g *Gate) pollAfter(q *question, v *verdict) time.Duration {
+	c := crowd(v.waiting, q.policy.PollBudgetPerSecond, v.header.Inflow)
+	return queue.PollAfter(v.eta, q.limits, c, rand.Float64())
+}
