@@ -90,7 +90,7 @@ func (g *Gate) decide(ctx context.Context, q *question) (verdict, error) {
 // itself is decided.
 func (g *Gate) count(ctx context.Context, q *question, h queue.Header) queue.Header {
 	newcomer := q.who.ticket.Place.Generation == 0 && q.who.pass.IssuedMS == 0 && q.who.visitor.Mark(q.item) == 0
-	needs := detector.Needs{Trigger: q.limits.Trigger, CountActive: q.policy.TriggerActiveUsers > 0}
+	needs := detector.Needs{Trigger: q.limits.Trigger, CountActive: q.policy.TriggerActiveUsers > 0 || q.policy.MaxActiveUsers > 0}
 	trip := g.Counter.Count(q.item, q.who.id(), newcomer, needs, q.nowMS)
 	if !trip || h.On() || q.policy.Mode != queue.ModeAuto || q.swtch != settings.Normal || !g.StoreUp() {
 		return h
@@ -182,6 +182,9 @@ func (g *Gate) fromMemory(ctx context.Context, q *question, h queue.Header) (ver
 	g.Beats.Heard(q.item, q.who.id())
 	v.waiting = table.Waiting
 	show := shown(position, t.ShownMost)
+	if t.ShownMost > 0 && table.AtMS <= t.IssuedMS {
+		show = min(show, t.ShownMost) // a table from before the ticket cannot say that the place became worse
+	}
 	g.placed(q, &v, t.Score, show, exact && show == position, q.nowMS)
 	return v, true
 }
