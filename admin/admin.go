@@ -42,8 +42,6 @@ type Options struct {
 	Events    *Events       // nil = its own
 	// Reserved gives the active users of an item at this moment: who is inside when its queue turns on. nil = nobody.
 	Reserved func(context.Context, queue.Item) int64
-	// Measured gives the people let in per second, measured lately; false = not known. nil = never known.
-	Measured func(queue.Item) (perSecond float64, known bool)
 	// UserVisitor gives the visitor that a server's user id stands for. nil = ?user= is not available.
 	UserVisitor func(user string) queue.Visitor
 	// FindRef finds the visitor that the short reference of a waiting page stands for. nil = ?ref= is not available.

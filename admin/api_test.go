@@ -210,9 +210,7 @@ func TestSwitchOverAll(t *testing.T) {
 
 func TestItems(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, func(o *Options) {
-		o.Measured = func(queue.Item) (float64, bool) { return 1.5, true }
-	})
+	f := newFixture(t, nil)
 	if got := f.do("GET", base+"/items/never-heard-of", "").want(t, 200, ""); got.JSON["state"] != "off" || got.JSON["generation"] != 0.0 || got.JSON["waiting"] != 0.0 || got.JSON["since"] != nil {
 		t.Errorf("an item never heard of: %s", got.Body)
 	}
@@ -235,8 +233,18 @@ func TestItems(t *testing.T) {
 	f.do("GET", base+"/items?state=shut", "").want(t, 400, "invalid_parameter")
 	got := f.do("GET", base+"/items/a", "")
 	if got.JSON["waiting"] != 2.0 || got.JSON["by"] != "bootstrap" || got.JSON["cause"] != "operator" || got.JSON["since"] != "2026-12-01T11:00:00.000Z" ||
-		got.at("inflow", "measured_per_second") != 1.5 || got.at("policy", "pattern") != "*" || got.at("books", "joined") != 2.0 {
+		got.at("inflow", "measured_per_second") != nil || got.at("policy", "pattern") != "*" || got.at("books", "joined") != 2.0 {
 		t.Errorf("live: %s", got.Body)
+	}
+	limits := f.o.Settings.Now().Limits("a")
+	for range 5 { // two people in 4 s, from the first step on
+		if _, err := f.line.Step(t.Context(), "a", queue.StepOrder{Limits: limits}); err != nil {
+			t.Fatal(err)
+		}
+		f.hand.Add(time.Second)
+	}
+	if got := f.do("GET", base+"/items/a", ""); got.at("inflow", "measured_per_second") != 0.4 {
+		t.Errorf("let in per second: %s", got.Body)
 	}
 }
 

@@ -158,13 +158,11 @@ func (a *Admin) viewOf(item queue.Item, s queue.Snapshot, live bool) itemView {
 			v.Inflow.Source = "override"
 		}
 	}
-	if a.o.Measured != nil {
-		if perSecond, known := a.o.Measured(item); known {
-			v.Inflow.MeasuredPerSecond = &perSecond
-		}
-	}
 	if !live {
 		return v
+	}
+	if h.On() && s.InPerSecond >= 0 {
+		v.Inflow.MeasuredPerSecond = &s.InPerSecond
 	}
 	books := booksOf(s.Counts)
 	v.Waiting, v.Running, v.Reserved, v.Finished, v.Books = &s.Counts.Waiting, &s.Counts.Running, &s.Counts.Reserved, &s.Counts.Finished, &books

@@ -22,7 +22,8 @@ type standingView struct {
 	Admitted instant       `json:"admitted_at"`
 	Claimed  instant       `json:"claimed_at"`
 	PassEnds instant       `json:"pass_expires_at"`
-	State    queue.State   `json:"state"` // of the queue
+	Requests *int64        `json:"requests"` // of the session, as of a second ago; one that many share shows here
+	State    queue.State   `json:"state"`    // of the queue
 }
 
 var admissionWords = map[queue.AdmissionKind]string{queue.Let: "admitted", queue.Graced: "grace", queue.Carried: "carried"}
@@ -45,6 +46,7 @@ func (a *Admin) getVisitor(c *gin.Context) error {
 	case queue.Inside:
 		ad := s.Admission
 		view.Set, view.How = orNil("running"), orNil(admissionWords[ad.Kind])
+		view.Requests = &ad.Requests
 		view.Admitted, view.Claimed, view.PassEnds = msInstant(ad.AdmittedMS), msInstant(ad.ClaimedMS), msInstant(ad.PassEndsMS)
 	}
 	c.JSON(http.StatusOK, view)

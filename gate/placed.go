@@ -44,5 +44,11 @@ func (g *Gate) placed(q *question, v *verdict, score, position int64, exact bool
 // pollAfter says when to ask again.
 func (g *Gate) pollAfter(q *question, v *verdict) time.Duration {
 	c := crowd(v.waiting, q.policy.PollBudgetPerSecond, v.header.Inflow)
-	return queue.PollAfter(v.eta, q.limits, c, rand.Float64())
+	e := v.eta
+	if !e.Known && v.position > 0 {
+		// Nobody is let in for now. Whoever is near the head must hear of it soon when that changes, and is asked for
+		// no more polls than while people are let in.
+		e = queue.EstimateWait(v.position, queue.Flow{InflowPerSecond: v.header.Inflow})
+	}
+	return queue.PollAfter(e, q.limits, c, rand.Float64())
 }

@@ -68,6 +68,8 @@ type Admission struct {
 	IssuedMS int64
 	// PassEndsMS is the exp that belongs to IssuedMS: IssuedMS + session, or with session_renewal off the claim + session.
 	PassEndsMS int64
+	// Requests is how many requests of this stay were seen, those of a second late.
+	Requests int64
 }
 
 // PassLeewayMS is how long past its exp a pass is still accepted, and its slot held.
@@ -107,6 +109,7 @@ type Beat struct {
 	Generation Generation // Renew: of the pass
 	IssuedMS   int64      // Renew: iat of the newest pass this node gave or saw
 	EndsMS     int64      // Renew: its exp
+	Requests   int64      // Renew: how many requests showed it since the last beat
 }
 
 // TouchReport names, by index into the beats, those whose place or session is no more.
@@ -243,14 +246,15 @@ type SwitchReport struct {
 
 // Snapshot is the whole of one queue, for operators.
 type Snapshot struct {
-	Header    Header
-	Counts    Counts
-	NowMS     int64
-	Tokens    float64
-	Debt      int64 // admissions ordered by hand and not worked off yet
-	LastScore int64
-	HoldMS    int64 // nobody is admitted before this instant; 0 = no hold
-	Requests  float64
+	Header      Header
+	Counts      Counts
+	NowMS       int64
+	Tokens      float64
+	Debt        int64 // admissions ordered by hand and not worked off yet
+	LastScore   int64
+	HoldMS      int64   // nobody is admitted before this instant; 0 = no hold
+	InPerSecond float64 // let in per second, over the last ten to twenty seconds; -1 = not known yet
+	Requests    float64
 }
 
 // Standing is where one visitor stands.

@@ -268,13 +268,7 @@ func (a *App) openGate() error {
 }
 
 // limits are the numbers in force for an item.
-func (a *App) limits(item queue.Item) queue.Limits {
-	s := a.settings.Now()
-	_, policy := s.For(item)
-	l := policy.Limits(max(1, s.Version()))
-	l.Hold = s.Switch() == settings.Hold
-	return l
-}
+func (a *App) limits(item queue.Item) queue.Limits { return a.settings.Now().Limits(item) }
 
 // recorder is the metrics as the gate calls them.
 type recorder struct{ *telemetry.Metrics }

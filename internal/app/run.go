@@ -93,6 +93,7 @@ func (a *App) keep() {
 // tidy forgets queues that have long been off, and series of items that other nodes step.
 func (a *App) tidy(ctx context.Context) {
 	a.metrics.Keep(time.Now().Add(-seriesFor))
+	a.store.tidy()
 	now := a.clock.Now().UnixMilli()
 	for _, h := range a.board.All() {
 		// A version is the instant of the change, or later.

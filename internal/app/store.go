@@ -40,6 +40,7 @@ type traffic interface {
 type store struct {
 	line    line
 	traffic traffic
+	tidy    func() // forgets items that have long been off
 
 	// The rest is nil where the line is in this process.
 	client  redis.UniversalClient
@@ -62,7 +63,7 @@ func (a *App) openStore(fingerprint string) error {
 			return counts.Measures(item, nowMS)
 		}})
 		counts = memtraffic.New(memtraffic.Options{Line: l, Clock: clockOf(a.clock)})
-		a.store = store{line: oneByOne{l}, traffic: counts}
+		a.store = store{line: oneByOne{l}, traffic: counts, tidy: func() { l.Sweep() }}
 		return nil
 	}
 	client, err := redisurl.Open(string(a.cfg.RedisURL))
@@ -71,6 +72,7 @@ func (a *App) openStore(fingerprint string) error {
 	}
 	l := redisline.New(redisline.Options{Client: client, Prefix: a.cfg.RedisPrefix})
 	a.store = store{
+		tidy: func() {}, // Redis forgets by itself
 		line: l, traffic: redistraffic.New(client, l, nil), client: client,
 		changes: redisline.NewChanges(client, a.cfg.RedisPrefix),
 		nodes:   redisline.NewNodes(client, a.cfg.RedisPrefix, a.cfg.NodeID, fingerprint, aliveFor),

@@ -55,9 +55,10 @@ func (b *Beats) Heard(item queue.Item, v queue.Visitor) {
 	b.add(item, queue.Beat{Kind: queue.Heard, Visitor: v})
 }
 
-// Renew notes that a visitor inside showed a pass or got one: Generation, IssuedMS and EndsMS are those of the newest.
+// Renew notes that a request of a visitor inside showed a pass or got one: Generation, IssuedMS and EndsMS are those of
+// the newest.
 func (b *Beats) Renew(item queue.Item, beat queue.Beat) {
-	beat.Kind = queue.Renew
+	beat.Kind, beat.Requests = queue.Renew, 1
 	b.add(item, beat)
 }
 
@@ -70,16 +71,26 @@ func (b *Beats) add(item queue.Item, beat queue.Beat) {
 		b.pending[item] = of
 	}
 	old, had := of[beat.Visitor]
-	switch {
-	case had && (old.Kind == queue.Renew && beat.Kind == queue.Heard || old.Kind == beat.Kind && old.EndsMS >= beat.EndsMS):
-		return
-	case !had && b.size >= mostPending && beat.Kind == queue.Heard:
-		b.dropped.Add(1)
-		return
-	case !had:
+	if !had {
+		if b.size >= mostPending && beat.Kind == queue.Heard {
+			b.dropped.Add(1)
+			return
+		}
 		b.size++
+		of[beat.Visitor] = beat
+		return
 	}
-	of[beat.Visitor] = beat
+	of[beat.Visitor] = merged(old, beat)
+}
+
+// merged is the one beat that says what two said.
+func merged(old, beat queue.Beat) queue.Beat {
+	newest := beat
+	if old.Kind == queue.Renew && (beat.Kind == queue.Heard || old.EndsMS > beat.EndsMS) {
+		newest = old
+	}
+	newest.Requests = old.Requests + beat.Requests
+	return newest
 }
 
 // Gone reports, once, that a heartbeat found the visitor's place gone: the next poll has to ask the store.

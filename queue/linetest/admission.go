@@ -69,12 +69,15 @@ var admission = []test{
 		wg.Wait()
 		for _, a := range got {
 			is(s, "outcome", a.Outcome, queue.Inside)
-			is(s, "pass", a.Admission, got[0].Admission)
+			is(s, "pass", pass(a.Admission), pass(got[0].Admission))
 		}
 		is(s, "issued", got[0].Admission.IssuedMS, s.nowMS()/1000*1000)
 		is(s, "ends", got[0].Admission.PassEndsMS, got[0].Admission.IssuedMS+300_000)
 		s.sizes(0, 1)
 		is(s, "admitted", s.look().Counts.Admitted, 1)
+		at, err := s.line.Find(s.ctx, s.item, visitor(1))
+		s.must(err)
+		is(s, "requests seen", at.Admission.Requests, 200) // B083
 	}},
 	{"a peek does not claim", func(s *stand) {
 		s.switchTo(queue.Activate)

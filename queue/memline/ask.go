@@ -138,7 +138,7 @@ func (it *item) join(a *queue.Ask, now instant) queue.Answer {
 
 // enterNow puts a visitor into running who is there already: claimed at once.
 func (it *item) enterNow(v queue.Visitor, kind queue.AdmissionKind, now instant) *stay {
-	a := queue.Admission{Kind: kind, AdmittedMS: now.ms, ClaimedMS: now.ms}
+	a := queue.Admission{Kind: kind, AdmittedMS: now.ms, ClaimedMS: now.ms, Requests: 1}
 	return it.enter(v, a, 0).issue(it, v, now)
 }
 
@@ -146,6 +146,7 @@ func (it *item) enterNow(v queue.Visitor, kind queue.AdmissionKind, now instant)
 // that ask together agree.
 func (it *item) claim(v queue.Visitor, s *stay, now instant) {
 	a := &s.admission
+	a.Requests++
 	if a.ClaimedMS == 0 {
 		a.ClaimedMS = now.ms
 		it.marks.set(v, it.last, -1)
@@ -165,6 +166,6 @@ func (it *item) claim(v queue.Visitor, s *stay, now instant) {
 func (s *stay) issue(it *item, v queue.Visitor, now instant) *stay {
 	s.admission.IssuedMS = wholeSecond(now.ms)
 	s.admission.PassEndsMS = s.admission.IssuedMS + it.limits.SessionMS
-	it.extend(v, s, s.admission.PassEndsMS+queue.PassLeewayMS-it.lost)
+	it.extend(v, s, s.admission.PassEndsMS+queue.PassLeewayMS-it.lostAt(now))
 	return s
 }

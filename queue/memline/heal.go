@@ -18,7 +18,7 @@ func (l *Line) heal(it *item, o queue.StepOrder, now instant) bool {
 	h.Version = max(h.Version, known.Version)
 	// Who is there came in somehow; how is not known any more.
 	waiting, running := int64(len(it.waiting)), int64(len(it.running))
-	it.books = queue.Counts{Returned: waiting, Restored: waiting, Carried: running}
+	it.books, it.measured = queue.Counts{Returned: waiting, Restored: waiting, Carried: running}, [2]sample{}
 	l.newEpoch(it, o.Seen, now)
 	return true
 }
@@ -38,7 +38,7 @@ func (l *Line) restore(it *item, o queue.SwitchOrder, now instant) bool {
 	it.debt, it.lost, it.steppedMS = 0, 0, 0
 	it.lowSince, it.emptySince, it.offSince = 0, now.ms, now.ms
 	it.disarmed = false
-	it.books = queue.Counts{}
+	it.books, it.measured = queue.Counts{}, [2]sample{}
 	it.take(o.Limits, now)
 	l.newEpoch(it, o.Known, now)
 	return true

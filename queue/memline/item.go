@@ -31,10 +31,12 @@ type item struct {
 	holdMS        int64
 	reservedUntil int64
 
-	lost       int64 // ms that were no time: live time is now less lost
-	steppedMS  int64 // the last step of a mover with a pace; 0 = none yet
-	emptySince int64 // 0 = somebody waits
-	lowSince   int64 // 0 = there is traffic
+	lost       int64     // ms that were no time: live time is now less lost
+	steppedMS  int64     // the last step of a mover with a pace; 0 = none yet
+	tickMS     int64     // that mover's pace
+	measured   [2]sample // of the people let in, older first
+	emptySince int64     // 0 = somebody waits
+	lowSince   int64     // 0 = there is traffic
 	sweptMS    int64
 	swept      entry // the last one looked at for silence; none = a new round begins
 	sweepSize  int   // of the line when the round began
@@ -52,7 +54,42 @@ type stay struct {
 	admission queue.Admission
 }
 
-func (it *item) live(now instant) int64 { return now.ms - it.lost }
+// lostAt is how much of the time until now was no time: what the steps have found lost, and a silence of the movers that
+// still goes on.
+func (it *item) lostAt(now instant) int64 {
+	if gap := now.ms - it.steppedMS; it.steppedMS > 0 && gap > 2*it.tickMS+2000 {
+		return it.lost + gap - it.tickMS
+	}
+	return it.lost
+}
+
+func (it *item) live(now instant) int64 { return now.ms - it.lostAt(now) }
+
+// sample is how many had been let in at an instant; the zero value is none.
+type sample struct{ ms, admitted int64 }
+
+// measure takes a sample each ten seconds.
+func (it *item) measure(now instant) {
+	s := sample{now.ms, it.books.Admitted}
+	switch newest := it.measured[1]; {
+	case newest.ms == 0:
+		it.measured[1] = s
+	case now.ms-newest.ms >= 10_000:
+		it.measured = [2]sample{newest, s}
+	}
+}
+
+// inPerSecond is how many are let in per second, over the last ten to twenty seconds; -1 = not known yet.
+func (it *item) inPerSecond(now instant) float64 {
+	from := it.measured[0]
+	if from.ms == 0 {
+		from = it.measured[1]
+	}
+	if from.ms == 0 || now.ms-from.ms < 1000 {
+		return -1
+	}
+	return float64((it.books.Admitted-from.admitted)*1000) / float64(now.ms-from.ms)
+}
 
 func (it *item) rate() float64 {
 	if it.header.Override != nil {

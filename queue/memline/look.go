@@ -15,11 +15,12 @@ func (l *Line) Look(_ context.Context, id queue.Item) (queue.Snapshot, error) {
 	now := l.now()
 	it := l.lock(id)
 	if it == nil {
-		return queue.Snapshot{Header: queue.Header{Item: id}, NowMS: now.ms, Requests: -1}, nil
+		return queue.Snapshot{Header: queue.Header{Item: id}, NowMS: now.ms, Requests: -1, InPerSecond: -1}, nil
 	}
 	defer it.mu.Unlock()
 	out := queue.Snapshot{
 		Header: it.header, Counts: it.counts(now), NowMS: now.ms, Tokens: it.tokens, Debt: it.debt, LastScore: it.last,
+		InPerSecond: it.inPerSecond(now),
 	}
 	if it.header.State == queue.Open && now.us > it.settledUS {
 		out.Tokens = it.tokensAt(now)
@@ -47,7 +48,7 @@ func (l *Line) Find(_ context.Context, id queue.Item, v queue.Visitor) (queue.St
 		}
 	} else if p, ok := it.waiting[v]; ok {
 		out.Outcome, out.Score, out.Position = queue.Waiting, p.score, it.position(v, p)
-		out.HeardMS = p.heard*1000 + it.lost
+		out.HeardMS = p.heard*1000 + it.lostAt(now)
 	}
 	return out, nil
 }

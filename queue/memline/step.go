@@ -42,6 +42,7 @@ func (l *Line) Step(_ context.Context, id queue.Item, o queue.StepOrder) (queue.
 	s.expire()
 	s.admit()
 	s.sweep()
+	it.measure(now)
 	out.Requests = l.release(it, now, &out)
 	out.Header, out.Counts, out.LastScore = it.header, it.counts(now), it.last
 	if head, ok := it.order.First(); ok {
@@ -56,10 +57,8 @@ func (it *item) passTime(tickMS int64, now instant) {
 	if tickMS <= 0 {
 		return
 	}
-	if gap := now.ms - it.steppedMS; it.steppedMS > 0 && gap > 2*tickMS+2000 {
-		it.lost += gap - tickMS
-	}
-	it.steppedMS = now.ms
+	it.lost = it.lostAt(now)
+	it.steppedMS, it.tickMS = now.ms, tickMS
 }
 
 // step is one step under way.

@@ -153,7 +153,7 @@ func (it *item) reset(now instant) {
 // newGeneration starts new books, an empty bucket, and no orders by hand.
 func (it *item) newGeneration(now instant) {
 	it.header.Generation = max(it.header.Generation+1, queue.Generation(now.ms/1000))
-	it.books = queue.Counts{}
+	it.books, it.measured = queue.Counts{}, [2]sample{}
 	it.tokens, it.settledUS, it.debt = 0, now.us, 0
 	it.emptySince, it.lowSince = now.ms, 0
 }

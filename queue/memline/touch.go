@@ -43,9 +43,10 @@ func (it *item) renew(b *queue.Beat, now instant) bool {
 	if b.Generation < it.header.PassesFrom || it.marks.of(b.Visitor).ended >= b.IssuedMS {
 		return false
 	}
-	deadline := b.EndsMS + queue.PassLeewayMS - it.lost
+	deadline := b.EndsMS + queue.PassLeewayMS - it.lostAt(now)
 	if s := it.running[b.Visitor]; s != nil {
 		a := &s.admission
+		a.Requests += b.Requests
 		switch {
 		case a.ClaimedMS == 0:
 			it.marks.set(b.Visitor, it.last, -1)
@@ -69,7 +70,7 @@ func (it *item) renew(b *queue.Beat, now instant) bool {
 		it.books.Left++
 	}
 	it.enter(b.Visitor, queue.Admission{
-		Kind: queue.Carried, AdmittedMS: now.ms, ClaimedMS: b.IssuedMS, IssuedMS: b.IssuedMS, PassEndsMS: b.EndsMS,
+		Kind: queue.Carried, AdmittedMS: now.ms, ClaimedMS: b.IssuedMS, IssuedMS: b.IssuedMS, PassEndsMS: b.EndsMS, Requests: b.Requests,
 	}, deadline)
 	it.books.Carried++
 	it.showUp()

@@ -49,14 +49,14 @@ func readAnswer(f reply) queue.Answer {
 	if len(f) >= 5 {
 		a.New, a.Returned, a.Score, a.Position = f.int(1) == 1, f.int(2) == 1, f.int(3), f.int(4)
 	}
-	if len(f) >= 10 {
+	if len(f) >= 11 {
 		a.Admission = readAdmission(f[5:])
 	}
 	return a
 }
 
 func readAdmission(f reply) queue.Admission {
-	a := queue.Admission{AdmittedMS: f.int(1), ClaimedMS: f.int(2), IssuedMS: f.int(3), PassEndsMS: f.int(4)}
+	a := queue.Admission{AdmittedMS: f.int(1), ClaimedMS: f.int(2), IssuedMS: f.int(3), PassEndsMS: f.int(4), Requests: f.int(5)}
 	if kind := f.text(0); kind != "" {
 		a.Kind = queue.AdmissionKind(kind[0])
 	}

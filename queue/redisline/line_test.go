@@ -18,4 +18,6 @@ func newLine(t *testing.T, c clock.Clock) linetest.Line {
 
 func TestLine(t *testing.T) { linetest.Exercise(t, newLine) }
 
-func TestModel(t *testing.T) { linetest.Model(t, func(c clock.Clock) linetest.Line { return newLine(t, c) }) }
+func TestModel(t *testing.T) {
+	linetest.Model(t, func(c clock.Clock) linetest.Line { return newLine(t, c) })
+}

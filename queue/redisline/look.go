@@ -18,7 +18,7 @@ func (l *Line) Look(ctx context.Context, item queue.Item) (queue.Snapshot, error
 	}
 	return queue.Snapshot{
 		Header: ReadHeader(item, r.list(0)), Counts: r.list(1).counts(), NowMS: r.int(2),
-		Tokens: r.float(3), Debt: r.int(4), LastScore: r.int(5), HoldMS: r.int(6), Requests: r.float(7),
+		Tokens: r.float(3), Debt: r.int(4), LastScore: r.int(5), HoldMS: r.int(6), Requests: r.float(7), InPerSecond: r.float(9),
 	}, nil
 }
 

@@ -9,10 +9,10 @@ import (
 // Touch tells the line of signs of life (queue.Beat), at most 200 at once, and learns whose place or session is no
 // more. Repeating it is harmless. One script call.
 func (l *Line) Touch(ctx context.Context, item queue.Item, beats []queue.Beat) (queue.TouchReport, error) {
-	args := make([]any, 0, 1+5*len(beats))
+	args := make([]any, 0, 1+6*len(beats))
 	args = append(args, l.now())
 	for _, b := range beats {
-		args = append(args, string(b.Kind), string(b.Visitor), int64(b.Generation), b.IssuedMS, b.EndsMS)
+		args = append(args, string(b.Kind), string(b.Visitor), int64(b.Generation), b.IssuedMS, b.EndsMS, b.Requests)
 	}
 	r, err := l.run(ctx, touchScript, item, l.keys(item), args...)
 	if err != nil {

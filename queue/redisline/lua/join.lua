@@ -6,7 +6,7 @@
 -- ARGV[4..]  nine to an ask: visitor, flags (c = make a place, p = peek only, '' = neither), mark_ms (last pass here; 0 = none),
 --            lot (0 = none), ticket generation (0 = no ticket), ticket epoch, ticket score, then two reserved as ''
 -- Returns  {header, counts, now_ms, answers}; an answer is {outcome, new, returned, score, position,
---          kind, admitted_ms, claimed_ms, issued_ms, pass_ends_ms}
+--          kind, admitted_ms, claimed_ms, issued_ms, pass_ends_ms, requests}
 -- Cost     O(n log N): n asks (at most 200), N the larger set
 -- Why one script: looking for a place and making one must not be parted, or a visitor who asks twice gets two.
 
@@ -45,29 +45,33 @@ local function answer_waiting(i, visitor, is_new, returned)
 end
 
 local function answer_inside(i, stay, is_new)
-  answers[i] = { 'inside', is_new, 0, '0', 0, stay.kind, int(stay.admitted), int(stay.claimed), int(stay.issued),
-    int(pass_ends(q, stay)) }
+  answers[i] = { 'inside', is_new, 0, '0', 0, tell_stay(stay) }
 end
 
-local function enter(visitor, stay, ends_ms)
-  call('ZADD', K.running, int(ends_ms - q.lost), visitor)
+local function enter(visitor, stay)
+  in_running[visitor] = stay.ends + LEEWAY - lost(q, now_ms)
+  call('ZADD', K.running, int(in_running[visitor]), visitor)
   call('HSET', K.admissions, visitor, write_stay(stay))
-  in_running[visitor] = ends_ms - q.lost
 end
 
 -- The pass that a visitor inside gets: soon after the last one the very same, so that answers that got lost and tabs
 -- that ask together agree.
 local function claim_or_repeat(visitor, stay)
+  stay.requests = stay.requests + 1
   if stay.claimed == 0 then
-    stay.claimed, stay.issued = now_ms, whole_second(now_ms)
+    stay.claimed = now_ms
+    issue(q, stay, now_ms)
     mark(visitor, q.last, -1)
   else
     local first = stay.issued == whole_second(stay.claimed)
     local same = max(q.session / 10, first and min(q.claim, 60000) or 0)
-    if now_ms - stay.issued < same or q.renewal == 0 then return stay end
-    stay.issued = whole_second(now_ms)
+    if now_ms - stay.issued < same or q.renewal == 0 then
+      call('HSET', K.admissions, visitor, write_stay(stay))
+      return stay
+    end
+    issue(q, stay, now_ms)
   end
-  enter(visitor, stay, pass_ends(q, stay) + LEEWAY)
+  enter(visitor, stay)
   return stay
 end
 
@@ -103,8 +107,7 @@ local function ask(i)
     in_running[visitor] = nil
   end
   if in_running[visitor] then
-    local stay = read_stay(call('HGET', K.admissions, visitor))
-      or { kind = 'c', admitted = now_ms, claimed = now_ms, issued = whole_second(now_ms) }
+    local stay = read_stay(call('HGET', K.admissions, visitor)) or stay_now(q, 'c', now_ms)
     if not peek then stay = claim_or_repeat(visitor, stay) end
     return answer_inside(i, stay, 0)
   end
@@ -134,8 +137,8 @@ local function ask(i)
   end
   if q.grace == 1 and not peek and mark_ms > 0 and mark_ms <= q.activated and mark_ms > q.activated - q.session
     and now_ms < mark_ms + q.session and ended_at < mark_ms then
-    local stay = { kind = 'g', admitted = now_ms, claimed = now_ms, issued = whole_second(now_ms) }
-    enter(visitor, stay, pass_ends(q, stay) + LEEWAY)
+    local stay = stay_now(q, 'g', now_ms)
+    enter(visitor, stay)
     add(q, 'nr', 1)
     add(q, 'carried', 1)
     show_up(q)
@@ -165,8 +168,8 @@ local function ask(i)
     add(q, 'joined', 1)
     add(q, 'admitted', 1)
     add(q, 'nr', 1)
-    local stay = { kind = 'a', admitted = now_ms, claimed = now_ms, issued = whole_second(now_ms) }
-    enter(visitor, stay, pass_ends(q, stay) + LEEWAY)
+    local stay = stay_now(q, 'a', now_ms)
+    enter(visitor, stay)
     return answer_inside(i, stay, 1)
   end
   local score

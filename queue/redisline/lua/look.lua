@@ -2,8 +2,9 @@
 -- KEYS[1..11]  the keys of the line, see prelude.lua
 -- ARGV[1]  now_us   '' = the store's clock; else a virtual one (tests)
 -- ARGV[2]  visitor  '' = none
--- Returns  {header, counts, now_ms, tokens, debt, last, hold_ms, requests, standing}; standing is {} or
---          {'waiting', score, rank, heard ms} or {'inside', kind, admitted_ms, claimed_ms, issued_ms, pass_ends_ms}
+-- Returns  {header, counts, now_ms, tokens, debt, last, hold_ms, requests, standing, let in per second}; standing is {} or
+--          {'waiting', score, rank, heard ms} or {'inside', kind, admitted_ms, claimed_ms, issued_ms, pass_ends_ms,
+--          requests}
 -- Cost     O(log N) and what has left the traffic window
 -- Why one script: header, counts and place must be of one instant.
 
@@ -20,14 +21,14 @@ if visitor ~= '' and q.state ~= 'off' then
   if ends and ends > live(q, now_ms) then
     local stay = read_stay(call('HGET', K.admissions, visitor))
     if stay then
-      standing = { 'inside', stay.kind, int(stay.admitted), int(stay.claimed), int(stay.issued), int(pass_ends(q, stay)) }
+      standing = { 'inside', tell_stay(stay) }
     end
   elseif score then
     local second = tonumber(call('HGET', K.heard, visitor) or 0)
     local shown = q.state == 'prequeue' and q.random == 1 and 0 or call('ZRANK', K.waiting, visitor) + 1
-    standing = { 'waiting', int(score), shown, int(second * 1000 + q.lost) }
+    standing = { 'waiting', int(score), shown, int(second * 1000 + lost(q, now_ms)) }
   end
 end
 local requests = window_sum(K.traffic, now_ms, window_of(K.traffic))
 return { header(q), counts(q, now_ms), int(now_ms), string.format('%.17g', q.tokens), int(q.debt), int(q.last), int(q.hold),
-  string.format('%.17g', requests), standing }
+  string.format('%.17g', requests), standing, string.format('%.17g', measured(q, now_ms)) }

@@ -6,7 +6,7 @@
 --   K.finished    zset  visitor -> end, ms
 --   K.queue       hash  header, limits, bucket, books: the fields of `numbers` and `words` below
 --   K.heard       hash  visitor -> live second of the last sign of life
---   K.admissions  hash  visitor -> "kind admitted claimed issued" (ms)
+--   K.admissions  hash  visitor -> "kind admitted claimed issued ends requests" (ms; exp of the newest pass)
 --   K.ended       hash  visitor -> "score instant": the newer half of the marks of ended places
 --   K.ended_old   hash  the older half
 --   K.traffic     hash  sub-buckets of checks; K.newcomers: of newcomers; K.active: measure of active users
@@ -38,8 +38,8 @@ end
 -- Fields of the queue's hash. Numbers read as 0 where they are missing.
 local numbers = {
   'gen', 'from', 'epoch', 'ver', 'draining', 'grace', 'activated', 'opens', 'last', 'nw', 'nr',
-  'tokens', 'at', 'debt', 'hold', 'reserved', 'reserved_until', 'lost', 'step_at', 'disarmed',
-  'empty_at', 'low_at', 'marks_at', 'sweep', 'swept_at',
+  'tokens', 'at', 'debt', 'hold', 'reserved', 'reserved_until', 'lost', 'step_at', 'tick', 'disarmed',
+  'empty_at', 'low_at', 'marks_at', 'sweep', 'swept_at', 'm0_at', 'm0', 'm1_at', 'm1',
   'lv', 'inflow', 'max_active', 'session', 'renewal', 'claim', 'abandon', 'return', 'max_waiting', 'random', 'auto',
   'release_after', 'ratio', 'held', 'trig_requests', 'trig_window', 'trig_new', 'trig_active',
   'joined', 'returned', 'restored', 'admitted', 'abandoned', 'left', 'carried', 'finished', 'no_show', 'revoked',
@@ -134,7 +134,14 @@ local function take_limits(q, packed, version, now_us)
   end
 end
 
-local function live(q, now_ms) return now_ms - q.lost end
+-- How much of the time until now was no time: what the steps have found lost, and a silence of the movers that still goes on.
+local function lost(q, now_ms)
+  local gap = now_ms - q.step_at
+  if q.step_at > 0 and gap > 2 * q.tick + 2000 then return q.lost + gap - q.tick end
+  return q.lost
+end
+
+local function live(q, now_ms) return now_ms - lost(q, now_ms) end
 
 local function room(q, now_ms)
   if q.max_active == 0 then return 1e9 end
@@ -186,22 +193,35 @@ end
 
 -- A stay in running.
 local function read_stay(text)
-  local kind, admitted, claimed, issued = string.match(text or '', '^(%a) (%d+) (%d+) (%d+)$')
+  local kind, admitted, claimed, issued, ends, requests = string.match(text or '', '^(%a) (%d+) (%d+) (%d+) (%d+) (%d+)$')
   if not kind then return nil end
-  return { kind = kind, admitted = tonumber(admitted), claimed = tonumber(claimed), issued = tonumber(issued) }
+  return { kind = kind, admitted = tonumber(admitted), claimed = tonumber(claimed), issued = tonumber(issued),
+    ends = tonumber(ends), requests = tonumber(requests) }
 end
 
 local function write_stay(s)
-  return s.kind .. ' ' .. int(s.admitted) .. ' ' .. int(s.claimed) .. ' ' .. int(s.issued)
+  return s.kind .. ' ' .. int(s.admitted) .. ' ' .. int(s.claimed) .. ' ' .. int(s.issued) .. ' ' .. int(s.ends) .. ' '
+    .. int(s.requests)
 end
 
 local function whole_second(ms) return floor(ms / 1000) * 1000 end
 
--- exp of the pass that belongs to a stay; 0 while it is not claimed.
-local function pass_ends(q, stay)
-  if stay.claimed == 0 then return 0 end
-  if q.renewal == 1 then return stay.issued + q.session end
-  return whole_second(stay.claimed) + q.session
+-- Starts a new pass of a stay at now.
+local function issue(q, stay, now_ms)
+  stay.issued = whole_second(now_ms)
+  stay.ends = stay.issued + q.session
+end
+
+-- The stay of one who comes in and is there at once.
+local function stay_now(q, kind, now_ms)
+  local stay = { kind = kind, admitted = now_ms, claimed = now_ms, requests = 1 }
+  issue(q, stay, now_ms)
+  return stay
+end
+
+-- A stay as scripts answer it.
+local function tell_stay(stay)
+  return stay.kind, int(stay.admitted), int(stay.claimed), int(stay.issued), int(stay.ends), stay.requests
 end
 
 -- Ends stays whose deadline has passed: unclaimed ones are no-shows, the others are finished.
@@ -325,7 +345,7 @@ local function turn_on(q, state, now_us, epoch, cause, by, reserved)
   put(q, 'activated', now_ms)
   for _, f in ipairs(books) do put(q, f, 0) end
   for _, f in ipairs({ 'draining', 'opens', 'nw', 'nr', 'tokens', 'at', 'debt', 'hold', 'lost', 'step_at', 'disarmed',
-    'empty_at', 'low_at', 'sweep', 'swept_at' }) do put(q, f, 0) end
+    'empty_at', 'low_at', 'sweep', 'swept_at', 'm0_at', 'm0', 'm1_at', 'm1' }) do put(q, f, 0) end
   put(q, 'override', '')
   put(q, 'empty_at', now_ms)
   put(q, 'reserved', reserved)
@@ -361,6 +381,26 @@ local function turn_off(q, now_ms, by_hand)
   touch_version(q, now_ms)
   save(q)
   call('EXPIRE', K.queue, keep_off(q))
+end
+
+-- People let in per second, measured over the last ten to twenty seconds; -1 = not known yet. Two samples take turns.
+local function measure(q, now_ms)
+  if q.m1_at == 0 then
+    put(q, 'm1_at', now_ms)
+    put(q, 'm1', q.admitted)
+  elseif now_ms - q.m1_at >= 10000 then
+    put(q, 'm0_at', q.m1_at)
+    put(q, 'm0', q.m1)
+    put(q, 'm1_at', now_ms)
+    put(q, 'm1', q.admitted)
+  end
+end
+
+local function measured(q, now_ms)
+  local at, n = q.m1_at, q.m1
+  if q.m0_at > 0 then at, n = q.m0_at, q.m0 end
+  if at == 0 or now_ms - at < 1000 then return -1 end
+  return (q.admitted - n) * 1000 / (now_ms - at)
 end
 
 -- The header as every script answers it, numbers as text.

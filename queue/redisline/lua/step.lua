@@ -47,6 +47,7 @@ if q.state ~= 'off' then
     put(q, 'returned', waiting)
     put(q, 'restored', waiting)
     put(q, 'carried', running)
+    for _, f in ipairs({ 'm0_at', 'm0', 'm1_at', 'm1' }) do put(q, f, 0) end
     local seen = cjson.decode(ARGV[13])
     if tonumber(ARGV[8]) > before and seen.state ~= 'off' then
       -- What was set just before the loss holds: a pause, an inflow.
@@ -66,9 +67,8 @@ if q.state ~= 'off' then
 end
 
 if tick_ms > 0 then
-  if q.step_at > 0 and now_ms - q.step_at > 2 * tick_ms + 2000 then
-    put(q, 'lost', q.lost + now_ms - q.step_at - tick_ms)
-  end
+  put(q, 'lost', lost(q, now_ms))
+  put(q, 'tick', tick_ms)
   put(q, 'step_at', now_ms)
 end
 
@@ -150,7 +150,7 @@ local function admit()
         running[#running + 1] = int(live_now + q.claim)
         running[#running + 1] = visitor
         stays[#stays + 1] = visitor
-        stays[#stays + 1] = write_stay({ kind = 'a', admitted = now_ms, claimed = 0, issued = 0 })
+        stays[#stays + 1] = write_stay({ kind = 'a', admitted = now_ms, claimed = 0, issued = 0, ends = 0, requests = 0 })
       end
     end
     call('HDEL', K.heard, unpack(names))
@@ -176,6 +176,7 @@ end
 
 admit()
 sweep()
+measure(q, now_ms)
 if budget == 0 and #over > 0 then more = 1 end
 
 -- Off again: drained, or quiet for long enough.
@@ -217,7 +218,7 @@ if released == '' then
     end
   end
   local next_end = call('ZRANGE', K.running, 0, 0, 'WITHSCORES')
-  if next_end[2] then due = min(due, max(now_ms, tonumber(next_end[2]) + q.lost)) end
+  if next_end[2] then due = min(due, max(now_ms, tonumber(next_end[2]) + lost(q, now_ms))) end
 end
 save(q)
 return { header(q), counts(q, now_ms), int(now_ms), admitted, no_show, done, abandoned, released, restored, more,

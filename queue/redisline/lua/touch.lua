@@ -1,7 +1,7 @@
 -- touch.lua: signs of life of many visitors of one item: heartbeats of waiting ones, renewals of those inside.
 -- KEYS[1..11]  the keys of the line, see prelude.lua
 -- ARGV[1]  now_us   '' = the store's clock; else a virtual one (tests)
--- ARGV[2..]  five to a beat: kind (h, r), visitor, generation, issued_ms, ends_ms of the pass (r)
+-- ARGV[2..]  six to a beat: kind (h, r), visitor, generation, issued_ms, ends_ms of the pass, requests (r)
 -- Returns  {header, now_ms, beats (1-based) whose place is missing, beats whose pass has ended}
 -- Cost     O(n log N): n beats (at most 200), N the size of running
 -- Why one script: who is carried into running must leave the line in the same step.
@@ -11,7 +11,7 @@ local now_ms = floor(now_us / 1000)
 local q = load()
 local missing, ended = {}, {}
 
-local PER, FIRST = 5, 2
+local PER, FIRST = 6, 2
 local n = (#ARGV - FIRST + 1) / PER
 if q.state == 'off' then return { header(q), int(now_ms), missing, ended } end
 
@@ -21,28 +21,33 @@ local in_waiting, heard = {}, {}
 for i, score in ipairs(call('ZMSCORE', K.waiting, unpack(visitors))) do in_waiting[visitors[i]] = tonumber(score) or nil end
 local live_s = int(floor(live(q, now_ms) / 1000))
 
-local function renew(i, visitor, generation, issued, ends)
+local function renew(i, visitor, generation, issued, ends, requests)
   local _, ended_at = mark_of(visitor)
   if generation < q.from or ended_at >= issued then
     ended[#ended + 1] = i
     return
   end
+  local until_ms = int(ends + LEEWAY - lost(q, now_ms))
   if call('ZSCORE', K.running, visitor) then
     local stay = read_stay(call('HGET', K.admissions, visitor))
     if not stay then return end
+    stay.requests = stay.requests + requests
     if stay.claimed == 0 then
-      stay.claimed = issued
+      stay.claimed, stay.issued, stay.ends = issued, issued, ends
       mark(visitor, q.last, -1)
-      call('ZADD', K.running, int(ends + LEEWAY - q.lost), visitor)
+      call('ZADD', K.running, until_ms, visitor)
     else
-      call('ZADD', K.running, 'GT', int(ends + LEEWAY - q.lost), visitor)
+      stay.issued = max(stay.issued, issued)
+      if ends > stay.ends then
+        stay.ends = ends
+        call('ZADD', K.running, 'GT', until_ms, visitor)
+      end
     end
-    if issued <= stay.issued then return end
-    stay.issued = issued
     call('HSET', K.admissions, visitor, write_stay(stay))
   elseif ends + LEEWAY > now_ms then
-    call('ZADD', K.running, int(ends + LEEWAY - q.lost), visitor)
-    call('HSET', K.admissions, visitor, write_stay({ kind = 'c', admitted = now_ms, claimed = issued, issued = issued }))
+    call('ZADD', K.running, until_ms, visitor)
+    call('HSET', K.admissions, visitor, write_stay({ kind = 'c', admitted = now_ms, claimed = issued, issued = issued,
+      ends = ends, requests = requests }))
     add(q, 'nr', 1)
     add(q, 'carried', 1)
     show_up(q)
@@ -67,7 +72,8 @@ for i = 1, n do
       missing[#missing + 1] = i
     end
   else
-    renew(i, visitors[i], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4]))
+    renew(i, visitors[i], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4]),
+      tonumber(ARGV[at + 5]))
   end
 end
 local seconds = {}
