@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluicehq/sluice/internal/childproc"
@@ -18,6 +19,9 @@ import (
 
 // adminToken opens the admin API of the nodes that a case starts.
 const adminToken = "bench-admin-token"
+
+// secretKey signs for the nodes that a case starts; cases that put people into a line by themselves seal tickets by it.
+var secretKey = base64.StdEncoding.EncodeToString([]byte(strings.Repeat("benchmark", 4)))
 
 // fleet is a store, nodes that serve visitors and move the line, and one node that administers, all of them processes
 // of their own.
@@ -34,6 +38,7 @@ type node struct {
 	name            string
 	url, admin, ops string // http://host:port
 	child           *childproc.Child
+	gone            atomic.Bool // refused a connection: nobody asks it again
 }
 
 // start starts a fleet of n serving nodes. The caller closes it, also after an error.
@@ -74,17 +79,13 @@ func (e *env) node(ctx context.Context, f *fleet, name, roles string) (*node, er
 		"--node-id", name, "--roles", roles, "--redis-url", f.redis.URL(),
 		"--listen", at[0], "--admin-listen", at[1], "--ops-listen", at[2], "--public-url", n.url,
 		"--data-dir", filepath.Join(f.dir, name), "--log-level", "warn", "--log-format", "text",
-		"--secret-key", base64.StdEncoding.EncodeToString([]byte(strings.Repeat("benchmark", 4))),
+		"--secret-key", secretKey,
 	)
 	if roles == "admin" {
 		args = append(args, "--bootstrap-admin-token", adminToken)
 	}
 	cmd := exec.Command(e.Program[0], args...)
-	for _, v := range e.Environ {
-		if !strings.HasPrefix(v, "SLUICE_") {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
+	cmd.Env = e.nodeEnviron()
 	var err error
 	if n.child, err = childproc.Start(cmd); err != nil {
 		return nil, err
@@ -94,6 +95,16 @@ func (e *env) node(ctx context.Context, f *fleet, name, roles string) (*node, er
 		return nil, fmt.Errorf("%s: %w: %s", name, err, n.child.Output())
 	}
 	return n, nil
+}
+
+// nodeEnviron is the environment of every process that a case starts.
+func (e *env) nodeEnviron() (environ []string) {
+	for _, v := range e.Environ {
+		if !strings.HasPrefix(v, "SLUICE_") {
+			environ = append(environ, v)
+		}
+	}
+	return environ
 }
 
 // ready waits until the node says that it can serve, or has ended, or for 20 s.

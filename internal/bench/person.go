@@ -2,10 +2,12 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/sluicehq/sluice/internal/visitor"
@@ -50,9 +52,15 @@ func newPeople(item string, nodes []*node, most int) *people {
 func (p *people) ask(ctx context.Context, how func(context.Context, string) (visitor.Answer, error)) (a visitor.Answer, sent time.Time, err error) {
 	for range p.nodes {
 		n := p.nodes[p.turn.Add(1)%int64(len(p.nodes))]
+		if n.gone.Load() {
+			continue
+		}
 		sent = time.Now()
 		if a, err = how(ctx, n.url); err == nil || ctx.Err() != nil {
 			return a, sent, err
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			n.gone.Store(true)
 		}
 		p.failed(err.Error())
 	}
