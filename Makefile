@@ -24,7 +24,7 @@ deps:
 
 test: deps lint ## install what tests need (it says what), lint, run all tests
 	$(GO) test -race $$($(GO) list ./... | grep -Ev '$(UNRACED)')
-	$(GO) test $$($(GO) list ./... | grep -E '$(UNRACED)')
+	$(GO) test -p 1 $$($(GO) list ./... | grep -E '$(UNRACED)')
 
 race: deps ## all tests under the race detector
 	$(GO) test -race -timeout 30m ./...
@@ -44,7 +44,7 @@ bench: deps ## the benchmark suite, both sides of every ratio
 	$(GO) run ./cmd/sluice bench all
 
 cases: deps ## the fault cases in full length (minutes each)
-	CASES=full $(GO) test -count=1 -timeout 2h ./...
+	CASES=full LINETEST_LONG=1 $(GO) test -count=1 -timeout 2h ./...
 
 cover: deps ## coverage of the whole, by function
 	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...
