@@ -23,6 +23,11 @@ func Cases() []Case {
 	return []Case{
 		{Name: "crowd", Help: "a crowd of 3,000 on three nodes: exact inflow, order of arrival, live changes, a node killed", run: crowd},
 		{Name: "surge", Help: "20,000 checks/s on one item and 1,000,000 made-up items at once: memory, keys, one activation", run: surge},
+		{Name: "check-off", Help: "a check with the queue off, against a bare gin server", run: checkOff},
+		{Name: "join", Help: "a newcomer's check with the queue on, against the same", run: join},
+		{Name: "pass", Help: "a check with a valid pass, against the same", run: passes},
+		{Name: "far", Help: "a poll from far back in a line of 200,000, against the same", run: far},
+		{Name: "near", Help: "a poll near the head of that line, against the same", run: near},
 	}
 }
 
@@ -40,6 +45,7 @@ type Options struct {
 	Program []string  // command line of sluice, to which "serve" and its flags are added
 	Environ []string  // of the nodes; variables of sluice's own settings are left out
 	Short   bool      // a form of seconds, for tests
+	Target  string    // http://host:port of a server that runs already; check-off and join alone can do with one
 	Log     io.Writer // progress, one line each; nil = none
 }
 

@@ -14,6 +14,7 @@ type Report struct {
 	Short   bool    `json:"short"`
 	Seconds float64 `json:"seconds"`
 	Rows    []Row   `json:"rows"`
+	Charts  []Chart `json:"charts,omitempty"` // what docs/benchmarks.md draws
 }
 
 // Row is one measured thing.
