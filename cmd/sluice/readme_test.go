@@ -67,3 +67,22 @@ func TestReadme(t *testing.T) {
 		}
 	}
 }
+
+// TestReadmeNamesTargetsThatAreThere looks at the two commands with which the README begins.
+func TestReadmeNamesTargetsThatAreThere(t *testing.T) {
+	t.Parallel()
+	shown := blocks(t, "sh")
+	if len(shown) == 0 {
+		t.Fatal("no block of shell commands")
+	}
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	for line := range strings.Lines(shown[0]) {
+		command, _, _ := strings.Cut(line, "#")
+		words := append(strings.Fields(command), "-n", "-C", "../..") // says what it would do
+		if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil || words[0] != "make" {
+			t.Errorf("%s: %v\n%s", command, err, out)
+		}
+	}
+}
