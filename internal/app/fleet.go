@@ -33,13 +33,18 @@ func newFleet(a *App) *fleet {
 }
 
 // beat gives signs of life until ctx ends: it learns who lives, what time it is at the store, and whether the store is
-// still the one this node knew.
+// still the one this node knew. Only nodes that move lines are on the roll: each of them has a share of the items, and
+// a share of one that moves nothing would stand still.
 func (f *fleet) beat(ctx context.Context) {
+	sign := f.app.store.nodes.Beat
+	if !f.app.cfg.Roles.Scheduler {
+		sign = f.app.store.nodes.Look
+	}
 	each(ctx, beatEvery, func() {
 		call, cancel := context.WithTimeout(ctx, beatEvery*2)
 		defer cancel()
 		sent := clockOf(f.app.clock).Now()
-		roll, err := f.app.store.nodes.Beat(call)
+		roll, err := sign(call)
 		if err != nil {
 			return // the probe tells
 		}
