@@ -28,6 +28,13 @@ func Cases() []Case {
 		{Name: "pass", Help: "a check with a valid pass, against the same", run: passes},
 		{Name: "far", Help: "a poll from far back in a line of 200,000, against the same", run: far},
 		{Name: "near", Help: "a poll near the head of that line, against the same", run: near},
+		{Name: "million", Help: "1,000,000 people join one item on one node, all go in at 20,000/s; 260,000 silent ones are swept out", run: million},
+		{Name: "items", Help: "10,000 queues on three nodes, people going in at 1/s at each: lag of the steps, exact inflow", run: items},
+		{Name: "storm", Help: "200,000 people poll as they are told, under a budget of polls", run: storm},
+		{Name: "soak", Help: "five minutes of mixed traffic with short sessions: nothing piles up", run: soak},
+		{Name: "positions", Help: "positions shown to far polls against the true ranks while people join, leave and go in", run: positions},
+		{Name: "counts", Help: "30,000 checks/s over three nodes: counts of the window, who passes after the trip", run: counts},
+		{Name: "replay", Help: "2,000,000 requests of a trace through detector and line", run: replays},
 	}
 }
 

@@ -187,7 +187,7 @@ func polls(ctx context.Context, e *env, inflow float64, whom func(i, n int) bool
 	if err != nil {
 		return err
 	}
-	if err := f.open(ctx, item, still(map[string]any{"inflow_per_second": inflow})); err != nil {
+	if err := f.open(ctx, item, still(nil)); err != nil {
 		return err
 	}
 	store := f.redis.Client()
@@ -208,6 +208,9 @@ func polls(ctx context.Context, e *env, inflow float64, whom func(i, n int) bool
 		}
 	})
 	if err != nil {
+		return err
+	}
+	if err := f.act(ctx, item, "inflow", map[string]any{"inflow_per_second": inflow}); err != nil {
 		return err
 	}
 	host := f.nodes[0].host()
