@@ -63,18 +63,6 @@ func (a *agenda) take(now time.Time, again time.Duration) (items []queue.Item, d
 	return items, dues
 }
 
-// all makes every item due.
-func (a *agenda) all(now time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, e := range a.entries {
-		if e.due.After(now) {
-			e.due = now
-		}
-	}
-	heap.Init(&a.entries)
-}
-
 // entries is a heap by due time.
 type entries []*entry
 

@@ -33,7 +33,7 @@ type test struct {
 	run  func(*stand)
 }
 
-// Exercise runs every test on lines of newLine: a few seconds against a store at hand, and with LINETEST_LONG=1 in the
+// Exercise runs every test on lines of newLine: a few seconds against a store at hand, and with CASES=full in the
 // environment as long as the cases name.
 func Exercise(t *testing.T, newLine New) {
 	groups := []struct {
@@ -58,8 +58,8 @@ func Exercise(t *testing.T, newLine New) {
 	}
 }
 
-// long asks for the long forms: LINETEST_LONG=1 in the environment.
-var long = os.Getenv("LINETEST_LONG") != ""
+// long asks for the long forms: CASES=full in the environment.
+var long = os.Getenv("CASES") == "full"
 
 // noon is when the tests begin: the first instant of a sale.
 var noon = time.Date(2026, 12, 1, 11, 0, 0, 0, time.UTC)

@@ -74,17 +74,6 @@ func (s *stand) order(o queue.SwitchOrder) queue.SwitchReport {
 	return r
 }
 
-// refused is an action that must be refused.
-func (s *stand) refused(o queue.SwitchOrder) error {
-	s.Helper()
-	o.Limits = s.limits
-	_, err := s.line.Switch(s.ctx, s.item, o)
-	if err == nil {
-		s.Fatalf("%s was not refused", o.Action)
-	}
-	return err
-}
-
 func (s *stand) asks(asks ...queue.Ask) []queue.Answer {
 	s.Helper()
 	var answers []queue.Answer

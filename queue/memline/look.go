@@ -15,7 +15,11 @@ func (l *Line) Look(_ context.Context, id queue.Item) (queue.Snapshot, error) {
 	now := l.now()
 	it := l.lock(id)
 	if it == nil {
-		return queue.Snapshot{Header: queue.Header{Item: id}, NowMS: now.ms, Requests: -1, InPerSecond: -1}, nil
+		out := queue.Snapshot{Header: queue.Header{Item: id}, NowMS: now.ms, Requests: -1, InPerSecond: -1}
+		if l.traffic != nil {
+			out.Requests, _, _ = l.traffic(id, now.ms)
+		}
+		return out, nil
 	}
 	defer it.mu.Unlock()
 	out := queue.Snapshot{
