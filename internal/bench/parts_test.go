@@ -12,7 +12,7 @@ import (
 func TestLags(t *testing.T) {
 	t.Parallel()
 	before, after := lags{}, lags{}
-	before.read([]byte("sluice_mover_lag_seconds_bucket{le=\"0.1\"} 5\nsluice_mover_lag_seconds_bucket{le=\"+Inf\"} 5\n"))
+	before.read([]byte("sluice_mover_lag_seconds_bucket{le=\"0.1\"} 5\nsluice_mover_lag_seconds_bucket{le=\"0.2\"} 5\nsluice_mover_lag_seconds_bucket{le=\"+Inf\"} 5\n"))
 	// Two nodes, exemplars and all.
 	after.read([]byte("sluice_mover_lag_seconds_bucket{le=\"0.1\"} 55 # {trace_id=\"a\"} 0.05 1\nsluice_mover_lag_seconds_bucket{le=\"0.2\"} 95\nsluice_mover_lag_seconds_bucket{le=\"+Inf\"} 100\n"))
 	after.read([]byte("sluice_mover_lag_seconds_bucket{le=\"0.1\"} 5.0\nsluice_mover_lag_seconds_bucket{le=\"0.2\"} 5\nsluice_mover_lag_seconds_bucket{le=\"+Inf\"} 5\nother_bucket{le=\"0.1\"} 9\n"))
