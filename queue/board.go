@@ -12,50 +12,45 @@ type Board struct {
 	// block, and may be called by several goroutines at once.
 	Changed func(old, now Header)
 
-	headers sync.Map // Item -> *atomic.Pointer[Header]
+	mu      sync.Mutex // one writer at a time
+	headers sync.Map   // Item -> *Header
 	on      atomic.Int64
 }
 
 // Get gives the newest header known of an item; the zero Header (off, generation 0) where none is.
 func (b *Board) Get(item Item) Header {
 	if v, ok := b.headers.Load(item); ok {
-		return *v.(*atomic.Pointer[Header]).Load()
+		return *v.(*Header)
 	}
 	return Header{Item: item}
 }
 
 // Put takes over a header if it is newer than the one known, and reports whether it was.
 func (b *Board) Put(h Header) bool {
-	fresh := &atomic.Pointer[Header]{}
-	fresh.Store(&h)
-	v, loaded := b.headers.LoadOrStore(h.Item, fresh)
-	if !loaded {
-		b.took(Header{Item: h.Item}, h)
-		return true
+	if v, ok := b.headers.Load(h.Item); ok && !h.Newer(*v.(*Header)) {
+		return false // of most answers, on the way of every poll
 	}
-	p := v.(*atomic.Pointer[Header])
-	for {
-		old := p.Load()
-		if !h.Newer(*old) {
+	b.mu.Lock()
+	old := Header{Item: h.Item}
+	if v, ok := b.headers.Load(h.Item); ok {
+		if old = *v.(*Header); !h.Newer(old) {
+			b.mu.Unlock()
 			return false
 		}
-		if p.CompareAndSwap(old, &h) {
-			b.took(*old, h)
-			return true
-		}
 	}
-}
-
-func (b *Board) took(old, now Header) {
+	kept := h // so that one that is not taken over costs no memory
+	b.headers.Store(h.Item, &kept)
 	switch {
-	case now.On() && !old.On():
+	case h.On() && !old.On():
 		b.on.Add(1)
-	case old.On() && !now.On():
+	case old.On() && !h.On():
 		b.on.Add(-1)
 	}
+	b.mu.Unlock()
 	if b.Changed != nil {
-		b.Changed(old, now)
+		b.Changed(old, h)
 	}
+	return true
 }
 
 // On is how many queues are on.
@@ -65,7 +60,7 @@ func (b *Board) On() int64 { return b.on.Load() }
 func (b *Board) All() []Header {
 	var all []Header
 	b.headers.Range(func(_, v any) bool {
-		all = append(all, *v.(*atomic.Pointer[Header]).Load())
+		all = append(all, *v.(*Header))
 		return true
 	})
 	return all
@@ -73,7 +68,9 @@ func (b *Board) All() []Header {
 
 // Forget drops what is known of an item whose queue is off, so that items of the past take no memory.
 func (b *Board) Forget(item Item) {
-	if v, ok := b.headers.Load(item); ok && !v.(*atomic.Pointer[Header]).Load().On() {
-		b.headers.CompareAndDelete(item, v)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.Get(item).On() {
+		b.headers.Delete(item)
 	}
 }
