@@ -177,8 +177,8 @@ func colour(s string) bool {
 
 func validOrigin(o string) bool {
 	u, err := url.Parse(o)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&
-		u.Path == "" && u.RawQuery == "" && u.Fragment == "" && u.Scheme+"://"+u.Host == o && o == strings.ToLower(o)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil &&
+		!strings.HasSuffix(u.Host, ":") && u.Path == "" && u.RawQuery == "" && u.Fragment == "" && u.Scheme+"://"+u.Host == o && o == strings.ToLower(o)
 }
 
 // Limits gives the numbers that the line obeys; version is that of the settings.
