@@ -62,10 +62,6 @@ func PollAfter(e Estimate, l Limits, crowd, jitter float64) time.Duration {
 	if e.Known {
 		after = min(max(e.Wait/10, time.Second), 30*time.Second)
 	}
-	if crowd > 1 {
-		after = time.Duration(float64(after) * crowd)
-	}
-	after = time.Duration(float64(after) * (0.9 + 0.2*jitter))
 	most := min(time.Duration(l.AbandonMS)*time.Millisecond/3, time.Duration(l.ClaimMS)*time.Millisecond/2)
-	return min(after, most)
+	return time.Duration(min(float64(after)*max(crowd, 1)*(0.9+0.2*jitter), float64(most)))
 }
