@@ -3,6 +3,8 @@ GO      ?= go
 FUZZ    ?= 10s
 # Where the race detector makes tests too slow to be of use, they run without it; "make race" runs all with it.
 UNRACED := /cmd/|/internal/bench|/internal/demo|/internal/replay
+# Nodes that talk to each other in real time: they run with nothing beside them.
+NODES   := /internal/app
 
 .DEFAULT_GOAL := help
 .PHONY: help build run demo test race redis fuzz bench cases cover lint fmt gen golden verify vuln ci deps
@@ -23,7 +25,8 @@ deps:
 	@deploy/install-test-deps.sh
 
 test: deps lint ## install what tests need (it says what), lint, run all tests
-	$(GO) test -race $$($(GO) list ./... | grep -Ev '$(UNRACED)')
+	$(GO) test -race $$($(GO) list ./... | grep -Ev '$(UNRACED)|$(NODES)')
+	$(GO) test -race ./internal/app
 	$(GO) test -p 1 $$($(GO) list ./... | grep -E '$(UNRACED)')
 
 race: deps ## all tests under the race detector

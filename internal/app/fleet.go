@@ -52,6 +52,7 @@ func (f *fleet) beat(ctx context.Context) {
 		f.app.warnOfSkew()
 		if f.app.share.Set(roll.Living) {
 			f.app.mover.WakeAll()
+			f.app.keepSeries()
 		}
 		f.meet(ctx, roll.Identity)
 	})

@@ -92,7 +92,7 @@ func (a *App) keep() {
 
 // tidy forgets queues that have long been off, and series of items that other nodes step.
 func (a *App) tidy(ctx context.Context) {
-	a.metrics.Keep(time.Now().Add(-seriesFor))
+	a.keepSeries()
 	a.store.tidy()
 	now := a.clock.Now().UnixMilli()
 	for _, h := range a.board.All() {
@@ -106,6 +106,9 @@ func (a *App) tidy(ctx context.Context) {
 		}
 	}
 }
+
+// keepSeries drops the series of items that this node steps no more, so that sums over nodes are true.
+func (a *App) keepSeries() { a.metrics.Keep(time.Now().Add(-seriesFor), a.share.Mine) }
 
 // Stop drains: readiness fails, requests in flight end, counts and heartbeats are flushed. ctx bounds it.
 func (a *App) Stop(ctx context.Context) error {

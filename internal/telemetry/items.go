@@ -50,12 +50,13 @@ func (m *Metrics) Stepped(r queue.StepReport, trigger int64, lag time.Duration, 
 	n.books = plus(n.base, r.Counts)
 }
 
-// Keep drops the numbers of items that this node has not stepped since an instant: another node does, or nobody.
-func (m *Metrics) Keep(since time.Time) {
+// Keep drops the numbers of items that are another node's to show, and of those that nobody has stepped since an
+// instant.
+func (m *Metrics) Keep(since time.Time, mine func(queue.Item) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for item, n := range m.items {
-		if n.at.Before(since) {
+		if n.at.Before(since) || !mine(item) {
 			delete(m.items, item)
 		}
 	}
