@@ -193,14 +193,18 @@ func (r *recent[V]) get(k place) (V, bool) {
 	return v, ok
 }
 
+// take gives the entry to one caller alone.
 func (r *recent[V]) take(k place) (V, bool) {
 	v, ok := r.get(k)
 	if !ok {
-		return v, false
+		return v, false // of nearly every poll: many look at once
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if v, ok = r.young[k]; !ok {
+		v, ok = r.old[k]
+	}
 	delete(r.young, k)
 	delete(r.old, k)
-	return v, true
+	return v, ok
 }
