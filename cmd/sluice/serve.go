@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -22,6 +23,11 @@ func (c *serveCmd) Run() error {
 	cfg, err := c.Flags.Serve()
 	if err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		// What a node keeps is small and what a request leaves behind is short-lived: collecting a quarter as often costs
+		// some tens of megabytes and gives 5 to 10 % more requests (docs/benchmarks.md).
+		debug.SetGCPercent(400)
 	}
 	log := cfg.Logger(os.Stderr)
 	slog.SetDefault(log)

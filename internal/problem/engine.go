@@ -22,7 +22,7 @@ func NewEngine(log *slog.Logger) *gin.Engine {
 	e.ForwardedByClientIP = false // --trusted-proxies is the gate's business
 	e.NoRoute(NotFound)
 	e.NoMethod(MethodNotAllowed)
-	if log != nil {
+	if log != nil && log != slog.Default() { // carrying a log costs each request a map
 		e.Use(func(c *gin.Context) { c.Set(logKey, log) })
 	}
 	return e
