@@ -16,8 +16,8 @@ import (
 type itemNumbers struct {
 	header   queue.Header
 	counts   queue.Counts
-	books    queue.Counts // summed over generations: counters never go down
-	base     queue.Counts // of the generations before this one
+	books    queue.Counts // what happened while the item had series of its own, over all generations
+	shown    bool         // it has series of its own; else what happens is the others'
 	requests float64
 	trigger  int64
 	at       time.Time
@@ -37,17 +37,22 @@ func (m *Metrics) Stepped(r queue.StepReport, trigger int64, lag time.Duration, 
 	defer m.mu.Unlock()
 	n := m.items[r.Header.Item]
 	if n == nil {
-		n = &itemNumbers{}
+		n = &itemNumbers{shown: len(m.items) < mostItems}
 		m.items[r.Header.Item] = n
 	}
-	if n.header.Generation != r.Header.Generation || n.header.Epoch != r.Header.Epoch {
-		n.base = n.books
+	happened := r.Counts
+	if n.header.Generation == r.Header.Generation && n.header.Epoch == r.Header.Epoch {
+		happened = minus(r.Counts, n.counts)
+	}
+	if n.shown {
+		n.books = plus(n.books, happened)
+	} else {
+		m.others = plus(m.others, happened)
 	}
 	n.header, n.counts, n.trigger, n.at = r.Header, r.Counts, trigger, now
 	if r.Requests >= 0 {
 		n.requests = r.Requests
 	}
-	n.books = plus(n.base, r.Counts)
 }
 
 // Keep drops the numbers of items that are another node's to show, and of those that nobody has stepped since an
@@ -67,6 +72,14 @@ func plus(a, b queue.Counts) queue.Counts {
 		Joined: a.Joined + b.Joined, Returned: a.Returned + b.Returned, Restored: a.Restored + b.Restored,
 		Admitted: a.Admitted + b.Admitted, Abandoned: a.Abandoned + b.Abandoned, Left: a.Left + b.Left,
 		Carried: a.Carried + b.Carried, Finished: a.Finished + b.Finished, NoShow: a.NoShow + b.NoShow, Revoked: a.Revoked + b.Revoked,
+	}
+}
+
+func minus(a, b queue.Counts) queue.Counts {
+	return queue.Counts{
+		Joined: a.Joined - b.Joined, Returned: a.Returned - b.Returned, Restored: a.Restored - b.Restored,
+		Admitted: a.Admitted - b.Admitted, Abandoned: a.Abandoned - b.Abandoned, Left: a.Left - b.Left,
+		Carried: a.Carried - b.Carried, Finished: a.Finished - b.Finished, NoShow: a.NoShow - b.NoShow, Revoked: a.Revoked - b.Revoked,
 	}
 }
 
@@ -93,19 +106,25 @@ var itemMetrics = []perItem{
 	{"sluice_inflow_per_second", "People let in per second, as set.", false, func(n *itemNumbers) float64 { return n.header.Inflow }},
 }
 
+// leftMetrics are the parts of sluice_left, by reason.
+var leftMetrics = []perItem{
+	{"abandoned", "", true, func(n *itemNumbers) float64 { return float64(n.books.Abandoned) }},
+	{"left", "", true, func(n *itemNumbers) float64 { return float64(n.books.Left) }},
+}
+
 func (m *Metrics) itemInstruments(meter metric.Meter) error {
 	for _, p := range itemMetrics {
 		var err error
 		if p.counter {
 			_, err = meter.Float64ObservableCounter(p.name, metric.WithDescription(p.help),
 				metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
-					m.observe(p.read, o)
+					m.observe(p, o)
 					return nil
 				}))
 		} else {
 			_, err = meter.Float64ObservableGauge(p.name, metric.WithDescription(p.help),
 				metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
-					m.observe(p.read, o)
+					m.observe(p, o)
 					return nil
 				}))
 		}
@@ -115,15 +134,17 @@ func (m *Metrics) itemInstruments(meter metric.Meter) error {
 	}
 	_, err := meter.Float64ObservableCounter("sluice_left", metric.WithDescription("Places that ended before admission."),
 		metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
-			m.observe(func(n *itemNumbers) float64 { return float64(n.books.Abandoned) }, o, attribute.String("reason", "abandoned"))
-			m.observe(func(n *itemNumbers) float64 { return float64(n.books.Left) }, o, attribute.String("reason", "left"))
+			for _, p := range leftMetrics {
+				m.observe(p, o, attribute.String("reason", p.name))
+			}
 			return nil
 		}))
 	return err
 }
 
-// observe shows a number for the items with the longest lines, and the sum of the others.
-func (m *Metrics) observe(read func(*itemNumbers) float64, o metric.Float64Observer, more ...attribute.KeyValue) {
+// observe shows a number for the items with the longest lines, and the sum of the others. Lines grow and shrink, so items
+// come and go among those shown: a counter of the others is what happened to each while it was not, or it would go down.
+func (m *Metrics) observe(p perItem, o metric.Float64Observer, more ...attribute.KeyValue) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	items := make([]queue.Item, 0, len(m.items))
@@ -138,12 +159,15 @@ func (m *Metrics) observe(read func(*itemNumbers) float64, o metric.Float64Obser
 	})
 	var other float64
 	for i, item := range items {
-		v := read(m.items[item])
-		if i >= mostItems {
-			other += v
+		n := m.items[item]
+		if n.shown = i < mostItems; !n.shown {
+			other += p.read(n)
 			continue
 		}
-		o.Observe(v, metric.WithAttributes(append(more, attribute.String("item", string(item)))...))
+		o.Observe(p.read(n), metric.WithAttributes(append(more, attribute.String("item", string(item)))...))
+	}
+	if p.counter {
+		other = p.read(&itemNumbers{books: m.others})
 	}
 	if len(items) > mostItems {
 		o.Observe(other, metric.WithAttributes(append(more, attribute.String("item", otherItem))...))

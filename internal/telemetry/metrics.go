@@ -45,8 +45,9 @@ type Metrics struct {
 	wait metric.Float64Histogram
 	lag  metric.Float64Histogram
 
-	mu    sync.Mutex
-	items map[queue.Item]*itemNumbers // those that this node steps
+	mu     sync.Mutex
+	items  map[queue.Item]*itemNumbers // those that this node steps
+	others queue.Counts                // what happened to items while they had no series of their own
 }
 
 // verdict is an answer to a check.
