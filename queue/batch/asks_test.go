@@ -240,14 +240,12 @@ func TestACallThatTakesTooLongIsGivenUp(t *testing.T) {
 		a := NewAsks(line, 500*time.Millisecond)
 		start := time.Now()
 		all := askers(t.Context(), a, "sku-1", 0, 2)
-		time.Sleep(499 * time.Millisecond)
+		<-all[0].told
 		synctest.Wait()
-		if !all[0].waits() {
-			t.Fatalf("given up after %s", time.Since(start))
+		if took := time.Since(start); took != 500*time.Millisecond {
+			t.Fatalf("given up after %s", took)
 		}
-		time.Sleep(time.Millisecond)
-		synctest.Wait()
-		if all[0].waits() || !errors.Is(all[0].err, context.DeadlineExceeded) || !all[1].waits() {
+		if !errors.Is(all[0].err, context.DeadlineExceeded) || !all[1].waits() {
 			t.Fatalf("%+v; the next call waits: %v, for it has a time of its own", all[0], all[1].waits())
 		}
 		line.let["sku-1"] <- nil
