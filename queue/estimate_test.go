@@ -74,6 +74,21 @@ func TestTheBandHoldsTheEstimateAndIsNarrow(t *testing.T) { // honest-eta
 	})
 }
 
+// B098
+func TestNobodyWithSomebodyInFrontWaitsNoTime(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		position := rapid.Int64Range(2, 10_000_000).Draw(t, "position")
+		e := queue.EstimateWait(position, queue.Flow{
+			InflowPerSecond: rapid.OneOf(rapid.Float64Range(1e-9, 1), rapid.Float64Range(1, 1_000_000)).Draw(t, "inflow"),
+			Turnout:         rapid.Float64Range(0, 1).Draw(t, "turnout"),
+		})
+		if !e.Known || e.Low <= 0 {
+			t.Fatalf("place %d: %+v", position, e)
+		}
+	})
+}
+
 func TestNobodyFurtherBackWaitsLess(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
