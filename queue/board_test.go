@@ -107,7 +107,7 @@ func TestABoardOnlyEverGoesForward(t *testing.T) {
 		chain := before[name(i)]
 		told += len(chain)
 		steps := 0
-		for v := int64(versions); v > 0; v = chain[v] {
+		for v := int64(versions); v > 0 && steps <= len(chain); v = chain[v] {
 			steps++
 		}
 		if steps != len(chain) {
@@ -121,6 +121,28 @@ func TestABoardOnlyEverGoesForward(t *testing.T) {
 	}
 	if told != puts || b.On() != on {
 		t.Errorf("%d taken over, told of %d; %d on, want %d", puts, told, b.On(), on)
+	}
+}
+
+// TestTheNewestOfManyAtOnceStays: each of them is newer than what the board held when it came.
+func TestTheNewestOfManyAtOnceStays(t *testing.T) {
+	t.Parallel()
+	const nodes = 4
+	for round := range 5_000 {
+		var b queue.Board
+		var wg sync.WaitGroup
+		start := make(chan struct{})
+		for n := range nodes {
+			wg.Go(func() {
+				<-start
+				b.Put(queue.Header{Item: "sku-1", Version: int64(nodes - n), State: queue.Open})
+			})
+		}
+		close(start)
+		wg.Wait()
+		if h := b.Get("sku-1"); h.Version != nodes || b.On() != 1 {
+			t.Fatalf("round %d: version %d stayed, %d on", round, h.Version, b.On())
+		}
 	}
 }
 
