@@ -132,6 +132,28 @@ func TestTheItemLabelIsBounded(t *testing.T) { // bounded
 	}
 }
 
+func TestWhatHappensToTheOthersIsCountedAsTheirs(t *testing.T) {
+	t.Parallel()
+	m := newMetrics(t, noSources())
+	all := func(joined int64) map[string]float64 {
+		for i := range 150 {
+			m.Stepped(told(numbered(i), 1, queue.Counts{Waiting: int64(i), Joined: joined}), 0, 0, noon)
+		}
+		return scrape(t, m).of("sluice_joined_total")
+	}
+	before := all(1000)
+	now := all(1010)
+	for labels, v := range now {
+		want := 10.0
+		if labels == `item="_other"` {
+			want = 50 * 10
+		}
+		if came := v - before[labels]; came != want {
+			t.Errorf("%s: %g came, want %g", labels, came, want)
+		}
+	}
+}
+
 // TestNoCounterEverGoesDown: whatever the lines do, so that items come among those with series of their own and leave
 // them. A counter that goes down is read as one that has begun anew, and all of it as what happened since.
 func TestNoCounterEverGoesDown(t *testing.T) {
