@@ -75,14 +75,22 @@ type request struct {
 }
 
 // original reads the original request: method and target from the headers that proxies set, else from this request.
+// A proxy sets one header of each kind and may hand on the other as the visitor sent it: where the methods differ, the
+// request is no preflight.
 func original(c *gin.Context) request {
 	r := c.Request
 	o := request{method: r.Method}
+	named := ""
 	for _, name := range [...]string{"X-Original-Method", "X-Forwarded-Method"} {
-		if m := header(r, name); m != "" {
-			o.method = strings.ToUpper(m)
-			break
+		m := strings.ToUpper(header(r, name))
+		switch {
+		case m == "":
+		case named == "" || named == http.MethodOptions:
+			named = m
 		}
+	}
+	if named != "" {
+		o.method = named
 	}
 	for _, name := range [...]string{"X-Original-Uri", "X-Forwarded-Uri"} {
 		if t := header(r, name); t != "" && !slices.Contains(o.targets, t) {
@@ -99,18 +107,19 @@ func original(c *gin.Context) request {
 }
 
 // authorizedItem finds the item: as the proxy names it, else by the patterns. Proxies set one of the two headers of the
-// target and hand on the other as the visitor sent it: so each is tried, and one that no pattern matches hides nothing.
+// target and hand on the other as the visitor sent it: so each is tried, one that no pattern matches hides nothing, and of two items the one with a queue counts.
 func (g *Gate) authorizedItem(r *http.Request, targets []string) (item queue.Item, matched bool, err error) {
 	if named := header(r, "X-Sluice-Item"); named != "" {
 		item, err := queue.ParseItem(named)
 		return item, err == nil, err
 	}
 	for _, t := range targets {
-		if item, ok := g.Patterns.Item(t); ok {
-			return item, true, nil
+		found, ok := g.Patterns.Item(t)
+		if ok && (!matched || g.Board.Get(found).On()) {
+			item, matched = found, true
 		}
 	}
-	return "", false, nil
+	return item, matched, nil
 }
 
 // originalAddress is where the waiting page leads back to: the original path, at another host only if a trusted proxy

@@ -155,10 +155,11 @@ func (g *Gate) waitURL(q *question, v *verdict, back string) string {
 // handOverOf is the context of hand-over codes: no item id has this form, so no code is a ticket and no ticket a code.
 func handOverOf(item queue.Item) queue.Item { return "hand-over " + item }
 
-// takeOver makes the caller the visitor of a hand-over code, unless the browser holds a place or a pass of its own.
+// takeOver makes the caller the visitor of a hand-over code, unless the browser holds a place or a pass of its own, at
+// whatever item: a jar is one visitor's, and a foreign link must not empty it.
 func (g *Gate) takeOver(r *http.Request, q *question) {
 	code, named, err := param(r, "code")
-	if err != nil || !named || q.who.headers || q.who.ticket.Place.Generation != 0 || q.who.pass.IssuedMS != 0 {
+	if err != nil || !named || q.who.headers || !q.who.jar.Empty() || q.who.ticket.Place.Generation != 0 || q.who.pass.IssuedMS != 0 {
 		return
 	}
 	t, err := g.Keys.OpenTicket(handOverOf(q.item), code, g.Clock.Now())

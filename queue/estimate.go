@@ -38,11 +38,11 @@ func EstimateWait(position int64, f Flow) Estimate {
 		turnout = 1
 	}
 	s := 1 + float64(position-1)*turnout
-	wait := s / rate
+	const longest = float64(MaxNumber) // seconds: what is longer is as good as never
+	wait := math.Min(s/rate, longest)
 	// Whether each of those ahead shows up is a coin toss, so the spread grows with the root of their number; beside
 	// it a part for a rate that an operator or a full house may change. Never wider than 35 % of the wait.
 	spread := math.Min(0.35*wait, 1.3*math.Sqrt(s)/rate+0.12*wait)
-	const longest = float64(MaxNumber)
 	held := f.Held.Seconds()
 	return Estimate{
 		Known: true,

@@ -72,6 +72,7 @@ type App struct {
 	dirty     atomic.Bool // there is something new for the queues' file
 	looks     atomic.Int64
 	skewed    atomic.Bool
+	failing   sync.Map // items whose steps fail, so that the log says so once
 	listeners listeners
 	cancel    context.CancelFunc
 	loops     sync.WaitGroup

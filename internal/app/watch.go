@@ -92,6 +92,7 @@ func (a *App) restored(h queue.Header) {
 
 // stepped is told of each step of this node.
 func (a *App) stepped(r queue.StepReport, lag time.Duration) {
+	a.failing.Delete(r.Header.Item)
 	if r.Missing {
 		return
 	}
@@ -102,8 +103,8 @@ func (a *App) stepped(r queue.StepReport, lag time.Duration) {
 }
 
 func (a *App) stepFailed(item queue.Item, err error) {
-	if a.storeUp() {
-		a.log.Error("step failed", "item", item, "err", err)
+	if _, told := a.failing.LoadOrStore(item, true); !told && a.storeUp() {
+		a.log.Error("steps fail", "item", item, "err", err)
 	}
 }
 

@@ -125,6 +125,9 @@ func (j *Jar) put(at int, e entry) {
 	j.changed = true
 }
 
+// Empty reports whether the jar holds neither places nor passes.
+func (j *Jar) Empty() bool { return len(j.entries) == 0 }
+
 // Drop forgets the ticket or pass of item.
 func (j *Jar) Drop(item queue.Item) {
 	if _, at := j.find(item); at >= 0 {
