@@ -75,8 +75,9 @@ func (c contest) run(ctx context.Context, e *env, f *fleet) error {
 				return err
 			},
 			func() error {
+				before := processor(bare)
 				r, err := send(bareAddr, nil, span)
-				theirs.add(r, spent{})
+				theirs.add(r, spent{node: processor(bare) - before})
 				return err
 			},
 		}
@@ -105,6 +106,7 @@ func (c contest) run(ctx context.Context, e *env, f *fleet) error {
 	r.note("sluice p50", ours.quantile(50), "ms")
 	r.note("sluice p99", ours.quantile(99), "ms")
 	r.atMost("requests that failed", float64(ours.errors), 0, "requests")
+	r.note("processor time of the bare server", theirs.spent.node.Seconds()/float64(theirs.requests)*1e6, "µs/request")
 	if f == nil {
 		return nil
 	}
