@@ -62,7 +62,8 @@ const allTheTime = 10 * time.Minute
 // batchOf is how many people one call of seed puts into line.
 const batchOf = 200
 
-// seed puts n newcomers into the line of an item whose queue is on, in batches, without any node. Each is told of each.
+// seed puts n newcomers into the line of an item whose queue is on, in batches, without any node. Each is told of each who is in
+// line.
 func seed(ctx context.Context, line *redisline.Line, item string, n int, each func(i int, v queue.Visitor, a queue.Answer)) (queue.Header, error) {
 	var header queue.Header
 	asks := make([]queue.Ask, 0, batchOf)
@@ -77,6 +78,9 @@ func seed(ctx context.Context, line *redisline.Line, item string, n int, each fu
 		}
 		header = got.Header
 		for j, a := range got.Answers {
+			if a.Outcome == queue.Inside {
+				continue // the line was empty and a token due
+			}
 			if a.Outcome != queue.Waiting {
 				return header, fmt.Errorf("seed %s: newcomer %d is not in line (outcome %d)", item, i+j, a.Outcome)
 			}
