@@ -3,7 +3,7 @@ GO      ?= go
 FUZZ    ?= 10s
 # Where the race detector makes tests too slow to be of use, they run without it; "make race" runs all with it.
 UNRACED := /cmd/|/internal/bench|/internal/demo|/internal/replay
-# Nodes that talk to each other in real time: they run with nothing beside them.
+# Nodes that talk to each other in real time: they run with nothing beside them, and raced by "make race".
 NODES   := /internal/app
 
 .DEFAULT_GOAL := help
@@ -26,7 +26,7 @@ deps:
 
 test: deps lint ## install what tests need (it says what), lint, run all tests
 	$(GO) test -race $$($(GO) list ./... | grep -Ev '$(UNRACED)|$(NODES)')
-	$(GO) test -race ./internal/app
+	$(GO) test -parallel 1 ./internal/app
 	$(GO) test -p 1 $$($(GO) list ./... | grep -E '$(UNRACED)')
 
 race: deps ## all tests under the race detector
