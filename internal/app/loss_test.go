@@ -109,7 +109,7 @@ func TestALineSurvivesTheLossOfTheStore(t *testing.T) {
 	checked := 0
 	for _, id := range order {
 		parts := strings.Fields(stays[id])
-		if len(parts) != 4 || parts[0] != "a" {
+		if len(parts) != 6 || parts[0] != "a" {
 			continue // let in before the loss
 		}
 		at, _ := strconv.ParseInt(parts[1], 10, 64)

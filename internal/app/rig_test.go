@@ -93,7 +93,7 @@ func (r *rig) config(i int) config.Serve {
 		Roles: config.Roles{Gate: true, Scheduler: true, Admin: i == 0}, BootstrapAdminToken: adminToken,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		MoverTick:      250 * time.Millisecond, MaxStreams: 100, NodeID: fmt.Sprintf("node-%d", i),
-		ShutdownTimeout: 5 * time.Second, AutoMigrate: true,
+		ShutdownTimeout: 15 * time.Second, AutoMigrate: true,
 	}
 	if r.redis != nil {
 		c.RedisURL = config.Secret(r.redis.URL())
