@@ -107,7 +107,8 @@ func original(c *gin.Context) request {
 }
 
 // authorizedItem finds the item: as the proxy names it, else by the patterns. Proxies set one of the two headers of the
-// target and hand on the other as the visitor sent it: so each is tried, one that no pattern matches hides nothing, and of two items the one with a queue counts.
+// target and hand on the other as the visitor sent it: so each is tried, one that no pattern matches hides nothing, and
+// of two items the one with a queue counts.
 func (g *Gate) authorizedItem(r *http.Request, targets []string) (item queue.Item, matched bool, err error) {
 	if named := header(r, "X-Sluice-Item"); named != "" {
 		item, err := queue.ParseItem(named)

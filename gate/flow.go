@@ -75,11 +75,11 @@ func (fs *flows) waiting(h queue.Header) int64 {
 }
 
 // saw takes in the counts of an answer.
-func (fs *flows) saw(h queue.Header, c queue.Counts, l queue.Limits, ms int64) *flow {
+func (fs *flows) saw(h queue.Header, c queue.Counts, l queue.Limits, ms int64) {
 	f := fs.of(h.Item)
 	f.waiting.Store(c.Waiting)
 	if !f.mu.TryLock() {
-		return f // somebody else brings as good a sample
+		return // somebody else brings as good a sample
 	}
 	defer f.mu.Unlock()
 	if f.generation != h.Generation {
@@ -88,7 +88,7 @@ func (fs *flows) saw(h queue.Header, c queue.Counts, l queue.Limits, ms int64) *
 	}
 	n := len(f.samples)
 	if n > 0 && ms-f.samples[n-1].ms < flowEvery {
-		return f
+		return
 	}
 	s := flowSample{ms: ms, counts: c}
 	if n > 0 {
@@ -117,7 +117,6 @@ func (fs *flows) saw(h queue.Header, c queue.Counts, l queue.Limits, ms int64) *
 		}
 	}
 	f.rates.Store(r)
-	return f
 }
 
 // estimate says how long the visitor at a position waits. position 0 (not drawn yet) stands for the middle of the line.

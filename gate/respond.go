@@ -126,7 +126,7 @@ func passCookieName(item queue.Item) string {
 	return passCookie + strings.NewReplacer("~", "~7E", ":", "~3A", "@", "~40").Replace(string(item))
 }
 
-// handOver is the life of the code that lets the waiting page continue a visitor who came without cookies.
+// handOverMS is the life of the code that lets the waiting page continue a visitor who came without cookies.
 const handOverMS = 60_000
 
 // waitURL is the address of the waiting page for the one who is answered v.

@@ -48,8 +48,9 @@ type verdict struct {
 	waiting int64
 
 	// pass, with action Pass: the stub of the visitor's pass; none where IssuedMS is 0.
-	pass    ticket.PassStub
-	retryMS int64 // with action Reject; never = asking again changes nothing
+	pass     ticket.PassStub
+	unmarked bool  // this pass leaves no mark
+	retryMS  int64 // with action Reject; never = asking again changes nothing
 
 	// With action Wait.
 	place    ticket.Ticket // the place; Generation 0 = none is known
@@ -57,7 +58,6 @@ type verdict struct {
 	exact    bool
 	eta      queue.Estimate
 	poll     time.Duration // ask again no sooner
-	unmarked bool          // the pass of this verdict leaves no mark
 }
 
 func passes(r Reason, h queue.Header) verdict { return verdict{action: Pass, reason: r, header: h} }

@@ -17,7 +17,6 @@ type Texts struct {
 	Opens        string
 	Keep         string // what happens to the place
 	Reconnecting string
-	Continue     string
 	Elsewhere    string // the link to the operator's page after a sale
 }
 
@@ -34,7 +33,7 @@ var languages = []*Texts{
 			"queue_full": "Places may become free; this page keeps asking.", "closed": "Nobody is let in any more.",
 		},
 		Next: "You are next.", Position: "Your position: {n}", UnderAMinute: "Less than a minute", Minutes: "About {n} min",
-		Opens: "Opens at", Keep: "You may reload this page; your place is kept.", Reconnecting: "Reconnecting …", Continue: "Go on", Elsewhere: "Go on to our site",
+		Opens: "Opens at", Keep: "You may reload this page; your place is kept.", Reconnecting: "Reconnecting …", Elsewhere: "Go on to our site",
 	},
 	{
 		Lang: "ko",
@@ -48,7 +47,7 @@ var languages = []*Texts{
 			"queue_full": "자리가 날 수 있습니다. 이 페이지가 계속 확인합니다.", "closed": "더 이상 입장할 수 없습니다.",
 		},
 		Next: "다음 차례입니다.", Position: "대기 순번: {n}", UnderAMinute: "1분 이내", Minutes: "약 {n}분",
-		Opens: "시작 시각", Keep: "새로고침해도 순서가 유지됩니다.", Reconnecting: "다시 연결하는 중 …", Continue: "계속하기", Elsewhere: "사이트로 이동",
+		Opens: "시작 시각", Keep: "새로고침해도 순서가 유지됩니다.", Reconnecting: "다시 연결하는 중 …", Elsewhere: "사이트로 이동",
 	},
 }
 
