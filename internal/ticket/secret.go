@@ -1,7 +1,6 @@
 package ticket
 
 import (
-	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -58,13 +57,6 @@ func decodeSecret(s string) ([]byte, bool) {
 	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
 	b, err := base64.RawStdEncoding.DecodeString(s)
 	return b, err == nil
-}
-
-// GenerateSecret makes a new secret key of 32 random bytes, as ParseSecret reads it.
-func GenerateSecret() string {
-	var b [MinSecret]byte
-	rand.Read(b[:])
-	return base64.StdEncoding.EncodeToString(b[:])
 }
 
 // Format keeps the keys out of logs, whatever the verb.
