@@ -186,7 +186,7 @@ type Known struct {
 	Header    Header
 	LastScore int64 // the highest score seen in waiting
 	Inside    int64 // running + reserved when last seen
-	HoldMS    int64 // admit nobody for this long after a loss; at least 2,000
+	HoldMS    int64 // admit nobody for this long after a loss; less than 2,000 counts as 2,000
 }
 
 // LetIn is one visitor let in by a step.

@@ -25,8 +25,7 @@ import (
 const Forms = "redis://[user:password@]host[:6379][/db], rediss://…, redis+sentinel://host:26379,…/master[/db], " +
 	"redis+cluster://host:7000,…, unix:///path[?db=n]; rediss+sentinel and rediss+cluster for TLS"
 
-// Timeout bounds one dial, one write and one read. It is the deadline of DESIGN's failure table: a store that is
-// slower than that is down.
+// Timeout bounds one dial, one write and one read: a store that is slower than that is as good as down.
 const Timeout = 500 * time.Millisecond
 
 // Parse reads an address of one of Forms. Sentinels that want a password of their own take it from the query:

@@ -30,7 +30,7 @@ func (m *Metrics) instruments(s Sources) error {
 			}))
 		return err
 	}
-	_, err := meter.Int64ObservableCounter("sluice_checks", metric.WithDescription("Answers to checks, by action and reason."),
+	_, err := meter.Int64ObservableCounter("sluice_checks", metric.WithDescription("Answers to checks, and passes by other answers, by action and reason."),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
 			for v, n := range m.checks {
 				o.Observe(n.Load(), metric.WithAttributes(attribute.String("action", v.action), attribute.String("reason", v.reason)))

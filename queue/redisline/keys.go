@@ -4,7 +4,8 @@ import "github.com/sluicehq/sluice/queue"
 
 // Every key is built here, and only here.
 
-// keys of one item, in the order in which the scripts take them; the last is that of the idempotency keys.
+// keys of one item, in the order in which the scripts take them; that of the idempotency keys comes after them, where a
+// script needs it.
 func (l *Line) keys(item queue.Item) []string {
 	tag := l.tag(item)
 	return []string{
