@@ -30,7 +30,7 @@ func items(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := f.policy(ctx, "many-*", still(map[string]any{"mode": "on", "inflow_per_second": 1})); err != nil {
+	if err := f.policy(ctx, "many-*", still(map[string]any{"mode": "on"})); err != nil {
 		return err
 	}
 	if err := pause(ctx, time.Now().Add(1500*time.Millisecond)); err != nil { // a write is in force within 1 s
@@ -72,7 +72,11 @@ func items(ctx context.Context, e *env) error {
 		return err
 	}
 	e.say("%d people wait at each", line)
-	if err := pause(ctx, time.Now().Add(3*time.Second)); err != nil { // till every item is stepped at its own pace
+	// Only now, or the lines that were filled first would be empty before the last one is full.
+	if err := f.policy(ctx, "many-*", map[string]any{"inflow_per_second": 1}); err != nil {
+		return err
+	}
+	if err := pause(ctx, time.Now().Add(5*time.Second)); err != nil { // till every item is stepped at its own pace
 		return err
 	}
 
