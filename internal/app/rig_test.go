@@ -38,6 +38,7 @@ type rig struct {
 	dir    string
 	nodes  []*node
 	client *http.Client
+	roles  map[int]config.Roles // of a node, where others than usual
 }
 
 // node is one running node.
@@ -46,6 +47,15 @@ type node struct {
 	cfg  config.Serve
 	log  *logBuffer
 	stop func()
+	away *app.Addresses // of a node in another process; nil = in this one
+}
+
+// Addresses tells where the node listens.
+func (n *node) Addresses() app.Addresses {
+	if n.away != nil {
+		return *n.away
+	}
+	return n.App.Addresses()
 }
 
 // logBuffer keeps what a node logs.
@@ -95,6 +105,9 @@ func (r *rig) config(i int) config.Serve {
 		MoverTick:      250 * time.Millisecond, MaxStreams: 100, NodeID: fmt.Sprintf("node-%d", i),
 		ShutdownTimeout: 15 * time.Second, AutoMigrate: true,
 	}
+	if roles, ok := r.roles[i]; ok {
+		c.Roles = roles
+	}
 	if r.redis != nil {
 		c.RedisURL = config.Secret(r.redis.URL())
 	}
@@ -105,6 +118,13 @@ func (r *rig) config(i int) config.Serve {
 func (r *rig) start(i int, c clock.Clock) *node {
 	r.t.Helper()
 	n := r.launch(i, c)
+	r.ready(n)
+	return n
+}
+
+// ready waits until a node is ready and has met the store.
+func (r *rig) ready(n *node) {
+	r.t.Helper()
 	r.eventually(5*time.Second, "node is ready", func() bool {
 		resp, err := r.client.Get("http://" + n.Addresses().Ops + "/readyz")
 		if err != nil {
@@ -114,7 +134,6 @@ func (r *rig) start(i int, c clock.Clock) *node {
 		body, _ := io.ReadAll(resp.Body)
 		return resp.StatusCode == http.StatusOK && bytes.Contains(body, []byte(`"store":"up"`))
 	})
-	return n
 }
 
 // startUnready starts the i-th node while its store may be away.
@@ -136,6 +155,8 @@ func (r *rig) launch(i int, c clock.Clock) *node {
 	}
 	n.App = a
 	n.stop = sync.OnceFunc(func() {
+		// A connection that was opened and never used would keep the server waiting for five seconds.
+		r.client.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(ctx, n.cfg.ShutdownTimeout)
 		defer cancel()
 		if err := a.Stop(ctx); err != nil {
