@@ -38,6 +38,7 @@ type rig struct {
 	dir    string
 	nodes  []*node
 	client *http.Client
+	via    string // host:port by which nodes that start now reach the store; "" = at its socket
 	roles  map[int]config.Roles // of a node, where others than usual
 }
 
@@ -110,6 +111,9 @@ func (r *rig) config(i int) config.Serve {
 	}
 	if r.redis != nil {
 		c.RedisURL = config.Secret(r.redis.URL())
+	}
+	if r.via != "" {
+		c.RedisURL = config.Secret("redis://" + r.via)
 	}
 	return c
 }
