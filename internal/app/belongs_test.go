@@ -25,6 +25,16 @@ func (r *rig) keyring() *ticket.Keyring {
 	return ticket.New(secrets)
 }
 
+// id is the visitor behind a client's token.
+func (v *visitor) id() queue.Visitor {
+	v.r.t.Helper()
+	open, err := v.r.keyring().OpenVisitor(v.token, time.Now())
+	if err != nil {
+		v.r.t.Fatal(err)
+	}
+	return open.ID
+}
+
 // B064: while half of the requests are gone after a millisecond and the store is slow, every answer belongs to whoever
 // asked. To be run under the race detector.
 func TestAnswersBelongToWhoeverAsked(t *testing.T) {

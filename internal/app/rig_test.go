@@ -38,7 +38,7 @@ type rig struct {
 	dir    string
 	nodes  []*node
 	client *http.Client
-	via    string // host:port by which nodes that start now reach the store; "" = at its socket
+	via    string               // host:port by which nodes that start now reach the store; "" = at its socket
 	roles  map[int]config.Roles // of a node, where others than usual
 }
 
@@ -351,4 +351,11 @@ func together(n int, f func(i int)) {
 		wait.Go(func() { f(i) })
 	}
 	wait.Wait()
+}
+
+// read gives an answer's body.
+func read(resp *http.Response) string {
+	defer resp.Body.Close()
+	b, _ := io.ReadAll(resp.Body)
+	return string(b)
 }
