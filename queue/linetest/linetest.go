@@ -40,7 +40,7 @@ func Exercise(t *testing.T, newLine New) {
 		name  string
 		tests []test
 	}{
-		{"Places", places}, {"Admission", admission}, {"Stays", stays}, {"Inflow", inflow}, {"Room", roomTests},
+		{"Places", places}, {"Admission", admission}, {"Silence", silence}, {"Stays", stays}, {"Inflow", inflow}, {"Room", roomTests},
 		{"Draw", draw}, {"States", states}, {"Losses", losses}, {"Time", times}, {"Races", races},
 	}
 	for _, g := range groups {

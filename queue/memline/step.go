@@ -138,28 +138,37 @@ func (s *step) abandon(e entry) {
 func (s *step) sweep() {
 	it := s.item
 	if it.swept == (entry{}) {
-		it.sweepSize = it.order.Len() // of when the round began: a line that shrinks is looked through no slower
+		it.sweepSize = it.order.Len()
 	}
-	share := 1.0
-	if pace := it.limits.AbandonMS / 4; it.sweptMS > 0 && pace > 0 {
-		share = min(1, max(0, float64(s.now.ms-it.sweptMS)/float64(pace)))
+	size := max(it.sweepSize, it.order.Len()) // a line that shrinks, or grows, is looked through no slower
+	share, pace := 1.0, float64(it.limits.AbandonMS)/4
+	if it.sweptMS > 0 && pace > 0 {
+		share = min(1, max(0, float64(s.now.ms-it.sweptMS)/pace))
 	}
-	it.sweptMS = s.now.ms
-	part := int(math.Ceil(float64(it.sweepSize) * share))
+	part := int(math.Ceil(float64(size) * share))
+	sweptMS := s.now.ms
 	var silent []entry
-	last := it.swept
+	last, looked := it.swept, 0
 	it.swept = entry{} // where the end is reached, the next round begins at the head
 	for e := range it.order.From(last) {
-		if part == 0 || len(silent) == s.budget {
+		if looked == part {
 			it.swept = last
 			break
 		}
-		part--
+		if len(silent) == s.budget {
+			it.swept = last
+			// Only what was looked at is paid for: the rest of this part is the next call's.
+			sweptMS -= int64(pace * float64(part-looked) / float64(size))
+			s.out.More = true
+			break
+		}
+		looked++
 		last = e
 		if it.silent(e.visitor, s.now) {
 			silent = append(silent, e)
 		}
 	}
+	it.sweptMS = max(it.sweptMS, sweptMS)
 	for _, e := range silent {
 		s.abandon(e)
 	}

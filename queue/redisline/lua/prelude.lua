@@ -39,7 +39,7 @@ end
 local numbers = {
   'gen', 'from', 'epoch', 'ver', 'draining', 'grace', 'activated', 'opens', 'last', 'nw', 'nr',
   'tokens', 'at', 'debt', 'hold', 'reserved', 'reserved_until', 'lost', 'step_at', 'tick', 'disarmed',
-  'empty_at', 'low_at', 'marks_at', 'sweep', 'swept_at', 'm0_at', 'm0', 'm1_at', 'm1',
+  'empty_at', 'low_at', 'marks_at', 'sweep', 'sweep_of', 'swept_at', 'm0_at', 'm0', 'm1_at', 'm1',
   'lv', 'inflow', 'max_active', 'session', 'renewal', 'claim', 'abandon', 'return', 'max_waiting', 'random', 'auto',
   'release_after', 'ratio', 'held', 'trig_requests', 'trig_window', 'trig_new', 'trig_active',
   'joined', 'returned', 'restored', 'admitted', 'abandoned', 'left', 'carried', 'finished', 'no_show', 'revoked',
@@ -345,7 +345,7 @@ local function turn_on(q, state, now_us, epoch, cause, by, reserved)
   put(q, 'activated', now_ms)
   for _, f in ipairs(books) do put(q, f, 0) end
   for _, f in ipairs({ 'draining', 'opens', 'nw', 'nr', 'tokens', 'at', 'debt', 'hold', 'lost', 'step_at', 'disarmed',
-    'empty_at', 'low_at', 'sweep', 'swept_at', 'm0_at', 'm0', 'm1_at', 'm1' }) do put(q, f, 0) end
+    'empty_at', 'low_at', 'sweep', 'sweep_of', 'swept_at', 'm0_at', 'm0', 'm1_at', 'm1' }) do put(q, f, 0) end
   put(q, 'override', '')
   put(q, 'empty_at', now_ms)
   put(q, 'reserved', reserved)

@@ -100,15 +100,17 @@ local function abandon(visitors)
   abandoned = abandoned + #visitors
 end
 
--- The line is looked through for silent visitors a part at a time, all of it within a quarter of the abandon time.
+-- The line is looked through for silent visitors a part at a time, all of it within a quarter of the abandon time: by its
+-- size when the round began, or now if it has grown, so that a line that shrinks under it is looked through no slower.
 local silent_before = floor((live_now - q.abandon) / 1000)
 local function is_silent(second) return tonumber(second or 0) < silent_before end
 
 local function sweep()
   if q.nw == 0 then return end
-  local pace = q.abandon / 4
+  if q.sweep == 0 then put(q, 'sweep_of', q.nw) end
+  local size, pace = max(q.sweep_of, q.nw), q.abandon / 4
   local passed = q.swept_at > 0 and now_ms - q.swept_at or pace
-  local part = min(budget, math.ceil(q.nw * min(1, passed / pace)))
+  local part = min(budget, math.ceil(size * min(1, passed / pace)))
   if part < 1 then return end
   local from = q.sweep > 0 and '(' .. int(q.sweep) or '-inf'
   local looked = call('ZRANGEBYSCORE', K.waiting, from, '+inf', 'WITHSCORES', 'LIMIT', 0, part)
@@ -122,7 +124,7 @@ local function sweep()
   end
   put(q, 'sweep', #names == part and tonumber(looked[#looked]) or 0)
   -- Only what was looked at is paid for, so that a long line takes several calls of a tick.
-  local paid = #names == part and pace * #names / max(1, q.nw + #silent) or passed
+  local paid = #names == part and pace * #names / size or passed
   put(q, 'swept_at', q.swept_at > 0 and min(now_ms, floor(q.swept_at + paid)) or now_ms)
   if now_ms - q.swept_at > 250 and #names == part then more = 1 end
 end
