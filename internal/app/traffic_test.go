@@ -53,6 +53,13 @@ func TestABurstIsCountedToTheLast(t *testing.T) {
 			}
 			r.checks(len(r.nodes)-1, "above", 510)
 			r.eventually(300*time.Millisecond, "the queue is on", func() bool { return r.must("GET", "/items/above", nil)["state"] == "open" })
+			r.eventually(3*time.Second, "one row of history", func() bool {
+				rows, _ := r.must("GET", "/activations?item=above", nil)["activations"].([]any)
+				return len(rows) == 1
+			})
+			if rows, _ := r.must("GET", "/activations?item=below", nil)["activations"].([]any); len(rows) != 0 {
+				t.Errorf("history of what was never on: %v", rows)
+			}
 		})
 	}
 }
