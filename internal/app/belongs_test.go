@@ -41,7 +41,7 @@ func TestAnswersBelongToWhoeverAsked(t *testing.T) {
 	t.Parallel()
 	jars, rounds := 200, 4
 	if full {
-		jars, rounds = 2000, 30
+		jars, rounds = 2000, 15
 	}
 	r := newRig(t, 1)
 	r.via = slowly(t, r.redis.Addr(), 300*time.Millisecond)
@@ -50,26 +50,29 @@ func TestAnswersBelongToWhoeverAsked(t *testing.T) {
 	r.must("POST", "/items/sku-1/activate", nil)
 	keys := r.keyring()
 	var whole, away, cut atomic.Int64
-	together(jars, func(k int) {
-		known := ticket.NewVisitor(queue.NewVisitor(), time.Now().UnixMilli())
-		token := keys.SealJar(ticket.NewJar(known))
-		for round := range rounds {
-			patience := 10 * time.Second
-			if (k+round)%2 == 0 {
-				patience = time.Millisecond
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			reason, err := r.belongs(ctx, keys, known.ID, token, fmt.Sprintf("request-%d-%d", k, round))
-			cancel()
-			switch {
-			case err != nil:
-				t.Error(err)
-			case reason == "":
-				cut.Add(1)
-			case reason == "store_down":
-				away.Add(1)
-			default:
-				whole.Add(1)
+	const at = 64 // jars at once: more would be an outage to a store this slow
+	together(at, func(from int) {
+		for k := from; k < jars; k += at {
+			known := ticket.NewVisitor(queue.NewVisitor(), time.Now().UnixMilli())
+			token := keys.SealJar(ticket.NewJar(known))
+			for round := range rounds {
+				patience := 10 * time.Second
+				if (k+round)%2 == 0 {
+					patience = time.Millisecond
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				reason, err := r.belongs(ctx, keys, known.ID, token, fmt.Sprintf("request-%d-%d", k, round))
+				cancel()
+				switch {
+				case err != nil:
+					t.Error(err)
+				case reason == "":
+					cut.Add(1)
+				case reason == "store_down":
+					away.Add(1)
+				default:
+					whole.Add(1)
+				}
 			}
 		}
 	})
