@@ -12,9 +12,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // and the driver "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/sluicehq/sluice/internal/clock"
 	"github.com/sluicehq/sluice/internal/fault"
@@ -86,11 +88,27 @@ func open(o Options) (*Store, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	s.write.SetMaxOpenConns(1)
+	if err := connect(s.write); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), s.write.Close())
+	}
 	if s.read, err = sql.Open("sqlite", name+pragmas+"&_pragma=query_only(1)"); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), s.write.Close())
 	}
 	s.read.SetMaxOpenConns(4)
 	return s, nil
+}
+
+// connect makes the first connection, which turns a new file to WAL. SQLite refuses that at once, busy timeout or not,
+// where another process is about to do the same: asking again is all it takes.
+func connect(db *sql.DB) error {
+	const patience, between = 5 * time.Second, 10 * time.Millisecond
+	for end := time.Now().Add(patience); ; time.Sleep(between) {
+		err := db.Ping()
+		var of *sqlite.Error
+		if busy := errors.As(err, &of) && of.Code()&0xff == sqlite3.SQLITE_BUSY; !busy || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 func (s *Store) prepare(ctx context.Context, autoMigrate bool) error {
