@@ -26,7 +26,7 @@ var bodies = map[queue.Action]string{
 	queue.Admit: `{"count":2}`, queue.SetInflow: `{"inflow_per_second":7}`, queue.Reset: `{"confirm":"x"}`,
 }
 
-// Every state × action of API 4.2. An outcome is the state after it; "same" changes nothing; "refused" is 409 wrong_state.
+// Every state × action of an item. An outcome is the state after it; "same" changes nothing; "refused" is 409 wrong_state.
 func TestStatesAndActions(t *testing.T) {
 	t.Parallel()
 	actions := []queue.Action{queue.Activate, queue.Deactivate, queue.Drain, queue.Close, queue.Pause, queue.Resume, queue.Admit, queue.SetInflow, queue.Reset}
@@ -284,7 +284,7 @@ func TestAStoreThatIsDown(t *testing.T) {
 	f.do("PATCH", base+"/policies/*", `{"inflow_per_second":1}`).want(t, 200, "") // settings need no line
 }
 
-// DESIGN 7: with the database away item actions work, and changes of settings say why they do not.
+// With the database away item actions work, and changes of settings say why they do not.
 func TestADatabaseThatIsDown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

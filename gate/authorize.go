@@ -11,7 +11,7 @@ import (
 	"github.com/sluicehq/sluice/queue"
 )
 
-// authorize answers a proxy that asks whether it may hand a request on (API 3.7).
+// authorize answers a proxy that asks whether it may hand a request on.
 func (g *Gate) authorize(c *gin.Context) error {
 	r, h := c.Request, c.Writer.Header()
 	o := original(c)

@@ -6,7 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// check answers whether the visitor may open the item (API 3.1). It counts as traffic and makes a place.
+// check answers whether the visitor may open the item. It counts as traffic and makes a place.
 func (g *Gate) check(c *gin.Context) error {
 	q, back, err := g.open(c, false)
 	if err != nil {

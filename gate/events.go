@@ -20,7 +20,7 @@ var (
 	unbuffered = []string{"no"}
 )
 
-// events streams what status would answer (API 3.3), until the first `pass`, which it does not claim.
+// events streams what status would answer, until the first `pass`, which it does not claim.
 func (g *Gate) events(c *gin.Context) error {
 	q, back, err := g.open(c, false)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // ErrPassNeeded refuses to end a session of a visitor who shows no pass.
 var ErrPassNeeded = fault.New("forbidden", "Ending a session needs its pass, or a service token and the user.")
 
-// finish ends the visitor's session early, so that the slot is free at once (API 3.5). Repeating it is no error.
+// finish ends the visitor's session early, so that the slot is free at once. Repeating it is no error.
 func (g *Gate) finish(c *gin.Context) error {
 	q, _, err := g.open(c, false)
 	if err != nil {

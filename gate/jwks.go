@@ -6,7 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// jwks answers the public keys of passes (API 3.8), which may be kept for 5 minutes.
+// jwks answers the public keys of passes, which may be kept for 5 minutes.
 func (g *Gate) jwks(c *gin.Context) {
 	h := c.Writer.Header()
 	h["Content-Type"], h["Cache-Control"] = jsonType, publicFor5Min

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicehq/sluice/queue"
 )
 
-// leave ends the visitor's place (API 3.4). Leaving twice, or without a place, is no error.
+// leave ends the visitor's place. Leaving twice, or without a place, is no error.
 func (g *Gate) leave(c *gin.Context) error {
 	q, _, err := g.open(c, false)
 	if err != nil {

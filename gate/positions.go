@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// tableLife is the age up to which positions are shown: API 3.1.
+	// tableLife is the age up to which positions are shown.
 	tableLife = time.Second
 	// idleTable is how long a table that nobody asks for is kept.
 	idleTable = 10 * time.Second
@@ -106,7 +106,7 @@ func shown(position, before int64) int64 {
 	return position
 }
 
-// Far enough back to be shown an estimate. API 3.1 asks for exact places up to 200, or a wait of 10 s; the margin is for
+// Far enough back to be shown an estimate. Places up to 200, or a wait of 10 s, are promised exact; the margin is for
 // what moves while a table is in use.
 const (
 	farPosition = 220

@@ -6,7 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Probes answer whether the process runs and whether it can serve (API 3.12), for whichever listener.
+// Probes answer whether the process runs and whether it can serve, for whichever listener.
 
 // Health answers 200 while the process runs.
 func (g *Gate) Health(w http.ResponseWriter, _ *http.Request) {

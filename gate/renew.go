@@ -14,7 +14,7 @@ import (
 // mostRenewals is the most passes of one call.
 const mostRenewals = 100
 
-// renew renews passes for origins that verify them offline (API 3.9). A valid pass is its own authority, and showing
+// renew renews passes for origins that verify them offline. A valid pass is its own authority, and showing
 // it is activity of its visitor.
 func (g *Gate) renew(c *gin.Context) error {
 	var body struct {

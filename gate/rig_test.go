@@ -376,7 +376,7 @@ func (c *client) do(method, target string, body ...string) *httptest.ResponseRec
 	return w
 }
 
-// body is the answer of check and status, with the fields as API.md names them.
+// body is the answer of check and status, with the fields of the visitor API.
 type body struct {
 	Item    string
 	Action  string

@@ -2,7 +2,7 @@ package gate
 
 import "github.com/gin-gonic/gin"
 
-// status answers where the visitor stands now (API 3.2). It counts no traffic and makes no new place; the first answer
+// status answers where the visitor stands now. It counts no traffic and makes no new place; the first answer
 // that says `pass` claims the admission.
 func (g *Gate) status(c *gin.Context) error {
 	q, back, err := g.open(c, false)

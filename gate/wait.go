@@ -16,7 +16,7 @@ import (
 
 var varyPage = []string{"Accept, Accept-Language, Cookie"}
 
-// wait is the waiting page (API 3.6): it makes a place as check does, without counting traffic, and leads to `return`
+// wait is the waiting page: it makes a place as check does, without counting traffic, and leads to `return`
 // when it is the visitor's turn.
 func (g *Gate) wait(c *gin.Context) error {
 	q, back, err := g.open(c, true)

@@ -329,7 +329,7 @@ func TestJWKS(t *testing.T) {
 			}
 		}
 	})
-	t.Run("it has the members of API 3.8", func(t *testing.T) {
+	t.Run("it has the members that verifiers look for", func(t *testing.T) {
 		t.Parallel()
 		var set struct{ Keys []map[string]string }
 		if err := json.Unmarshal(NewKeys(a).MarshalJWKS(), &set); err != nil {

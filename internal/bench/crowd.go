@@ -14,7 +14,7 @@ import (
 // the answers of busy nodes.
 const watch = 500 * time.Millisecond
 
-// stale is how old an answer may be: API 3.1, "an estimate … at most 1 s old".
+// stale is how old an estimate in an answer may be.
 const stale = time.Second
 
 // crowd keeps a line of 3,000 at one item on three nodes (one who is let in is followed by a newcomer), lets 50 in a second

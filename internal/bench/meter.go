@@ -109,7 +109,7 @@ func (f *fleet) countCalls(ctx context.Context, run func() error) (calls, error)
 type scriptTimes map[string][]int64
 
 const (
-	mostScript = 2000 // µs, DESIGN section 4
+	mostScript = 2000 // µs of store time that one call may take
 	leastTimed = 10   // µs: calls of a script are longer, most commands inside them shorter and so not logged
 	slowlogLen = 400_000
 )

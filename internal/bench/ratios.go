@@ -13,7 +13,7 @@ import (
 	"github.com/sluicehq/sluice/queue"
 )
 
-// The cases of DESIGN section 8 that are ratios to a bare gin server. Each node has one item and one store.
+// The cases that are ratios to a bare gin server. Each node has one item and one store.
 
 // checkOff: a known visitor's check while the queue is off.
 func checkOff(ctx context.Context, e *env) error {

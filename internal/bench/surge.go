@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The bounds of a surge: DESIGN section 5 "bounded", section 6 "all gates know within 250 ms".
+// The bounds of a surge: made-up items leave memory and keys flat, and all gates know of an activation in time.
 const (
 	mostKeys     = 20_000
 	mostGrowthMB = 100
