@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -37,16 +38,21 @@ type (
 	}
 )
 
-// act is one action on one item under way.
-type act struct {
-	item   queue.Item
-	action queue.Action
-	reason string
-	order  queue.SwitchOrder
-	before queue.Snapshot
-	// ask gives the question to confirm, and "" where there is nothing to ask; given is what was sent as confirm.
-	ask   func(queue.Snapshot) string
-	given string
+// ItemOrder is an action on one item's queue, as an operator asks for it.
+type ItemOrder struct {
+	Item    queue.Item
+	Action  queue.Action
+	Reason  string   // for the audit; at most 500 bytes
+	Confirm string   // the item's name, where the action ends what people have
+	Count   int64    // Admit
+	Inflow  *float64 // SetInflow; nil = that of the policy
+	Key     string   // makes Admit and Reset take effect once; "" = none
+}
+
+// asks are the questions of the actions that need to be confirmed: what it would cost whom, "" where there is nothing
+// to ask.
+var asks = map[queue.Action]func(queue.Snapshot) string{
+	queue.Deactivate: askDeactivate, queue.Close: askClose, queue.Reset: askReset,
 }
 
 // plain is POST /items/{item}/activate, drain, pause, resume.
@@ -56,18 +62,18 @@ func (a *Admin) plain(action queue.Action) gin.HandlerFunc {
 		if err := problem.ReadOptionalJSON(c, &body); err != nil {
 			return err
 		}
-		return a.act(c, act{action: action, reason: body.Reason})
+		return a.act(c, ItemOrder{Action: action, Reason: body.Reason})
 	})
 }
 
-// confirmed is POST /items/{item}/deactivate, close, reset: ask says what it would cost whom.
-func (a *Admin) confirmed(action queue.Action, ask func(queue.Snapshot) string) gin.HandlerFunc {
+// confirmed is POST /items/{item}/deactivate, close, reset.
+func (a *Admin) confirmed(action queue.Action) gin.HandlerFunc {
 	return problem.Handle(func(c *gin.Context) error {
 		var body confirmBody
 		if err := problem.ReadOptionalJSON(c, &body); err != nil {
 			return err
 		}
-		return a.act(c, act{action: action, reason: body.Reason, ask: ask, given: body.Confirm})
+		return a.act(c, ItemOrder{Action: action, Reason: body.Reason, Confirm: body.Confirm})
 	})
 }
 
@@ -98,10 +104,7 @@ func (a *Admin) admit(c *gin.Context) error {
 	if err := problem.ReadJSON(c, &body); err != nil {
 		return err
 	}
-	if body.Count < 1 || body.Count > queue.MaxNumber {
-		return problem.ErrInvalidBody.With("count must be a whole number from 1 to 1000000000.")
-	}
-	return a.act(c, act{action: queue.Admit, reason: body.Reason, order: queue.SwitchOrder{Count: body.Count}})
+	return a.act(c, ItemOrder{Action: queue.Admit, Reason: body.Reason, Count: body.Count})
 }
 
 // setInflow is POST /items/{item}/inflow: over policy, sale and ramp, until null or the generation ends.
@@ -114,88 +117,116 @@ func (a *Admin) setInflow(c *gin.Context) error {
 	if err := problem.Decode(sent, &body); err != nil {
 		return err
 	}
-	n := body.InflowPerSecond
-	if fieldsOf(sent)["inflow_per_second"] == nil || n != nil && (*n < 0 || *n > queue.MaxNumber) {
-		return problem.ErrInvalidBody.With("inflow_per_second must be a number from 0 to 1000000000, or null.")
+	if fieldsOf(sent)["inflow_per_second"] == nil {
+		return errInflow
 	}
-	if n != nil {
-		*n += 0 // -0 is 0
-	}
-	return a.act(c, act{action: queue.SetInflow, reason: body.Reason, order: queue.SwitchOrder{Inflow: n}})
+	return a.act(c, ItemOrder{Action: queue.SetInflow, Reason: body.Reason, Inflow: body.InflowPerSecond})
 }
 
-// act checks what the contract asks for, has the line do it, and tells everybody. Repeating what has taken effect
-// changes nothing and is answered the same.
-func (a *Admin) act(c *gin.Context, x act) error {
+// act is the action of a request: it reads the item and the key, and answers with the item as it is afterwards.
+func (a *Admin) act(c *gin.Context, o ItemOrder) error {
 	ctx := c.Request.Context()
 	var err error
-	if x.item, err = itemOf(c); err != nil {
+	if o.Item, err = itemOf(c); err != nil {
 		return err
 	}
-	if len(x.reason) > 500 {
-		return problem.ErrInvalidBody.With("reason must be a text of at most 500 bytes.")
-	}
-	if x.order.Key, err = idempotencyKey(c, x.action); err != nil {
+	if o.Key, err = idempotencyKey(c, o.Action); err != nil {
 		return err
 	}
-	now := a.o.Settings.Now()
-	_, policy := now.For(x.item)
-	if policy.Mode != queue.ModeAuto && (x.action == queue.Activate || x.action == queue.Deactivate) {
-		return queue.ErrModeFixed.With(fmt.Sprintf("The policy's mode is %s, which fixes this queue; change the policy.", policy.Mode))
-	}
-	if x.before, err = a.look(ctx, x.item); err != nil {
-		return err
-	}
-	if err := x.allowed(); err != nil {
-		return err
-	}
-	x.order.Action, x.order.Limits, x.order.Cause, x.order.By = x.action, now.Limits(x.item), queue.ByOperator, who(c).name
-	if a.o.Reserved != nil && !x.before.Header.On() {
-		x.order.Reserved = a.o.Reserved(ctx, x.item)
-	}
-	report, err := a.o.Line.Switch(ctx, x.item, x.order)
+	report, err := a.Act(ctx, who(c), o)
 	if err != nil {
 		return err
 	}
-	if report.Changed {
-		a.tell(x, report)
-		a.audit(ctx, entry(c, "item."+string(x.action), string(x.item), x.reason, headerView(report.Before), x.after(report)))
-	}
-	a.seen(report.Header)
 	c.JSON(http.StatusOK, struct {
 		itemView
 		Changed bool  `json:"changed"`
 		Left    int64 `json:"left"` // places that this ended
-	}{a.view(ctx, x.item), report.Changed, report.Left})
+	}{a.view(ctx, o.Item), report.Changed, report.Left})
+	return nil
+}
+
+// Act checks what the contract asks for, has the line do it, tells everybody, and notes it in the audit. Repeating what
+// has taken effect changes nothing. A problem.Effect where it is to be confirmed: it says in numbers what it would do.
+func (a *Admin) Act(ctx context.Context, by Identity, o ItemOrder) (queue.SwitchReport, error) {
+	if err := o.validate(); err != nil {
+		return queue.SwitchReport{}, err
+	}
+	now := a.o.Settings.Now()
+	_, policy := now.For(o.Item)
+	if policy.Mode != queue.ModeAuto && (o.Action == queue.Activate || o.Action == queue.Deactivate) {
+		return queue.SwitchReport{}, queue.ErrModeFixed.With(fmt.Sprintf("The policy's mode is %s, which fixes this queue; change the policy.", policy.Mode))
+	}
+	before, err := a.look(ctx, o.Item)
+	if err != nil {
+		return queue.SwitchReport{}, err
+	}
+	if err := o.allowed(before); err != nil {
+		return queue.SwitchReport{}, err
+	}
+	order := queue.SwitchOrder{
+		Action: o.Action, Limits: now.Limits(o.Item), Cause: queue.ByOperator, By: by.Name, Count: o.Count, Inflow: o.Inflow, Key: o.Key,
+	}
+	if a.o.Reserved != nil && !before.Header.On() {
+		order.Reserved = a.o.Reserved(ctx, o.Item)
+	}
+	report, err := a.o.Line.Switch(ctx, o.Item, order)
+	if err != nil {
+		return report, err
+	}
+	if report.Changed {
+		a.tell(o, report)
+		a.audit(ctx, entry(by, "item."+string(o.Action), string(o.Item), o.Reason, headerView(report.Before), o.after(report)))
+	}
+	a.seen(report.Header)
+	return report, nil
+}
+
+var errInflow = problem.ErrInvalidBody.With("inflow_per_second must be a number from 0 to 1000000000, or null.")
+
+// validate checks what was sent.
+func (o *ItemOrder) validate() error {
+	switch {
+	case len(o.Reason) > 500:
+		return problem.ErrInvalidBody.With("reason must be a text of at most 500 bytes.")
+	case o.Action == queue.Admit && (o.Count < 1 || o.Count > queue.MaxNumber):
+		return problem.ErrInvalidBody.With("count must be a whole number from 1 to 1000000000.")
+	case o.Action == queue.SetInflow && o.Inflow != nil:
+		n := *o.Inflow + 0 // -0 is 0
+		if !(n >= 0 && n <= queue.MaxNumber) {
+			return errInflow
+		}
+		o.Inflow = &n
+	}
 	return nil
 }
 
 // allowed checks the state, and then whether it was confirmed.
-func (x act) allowed() error {
-	h := x.before.Header
-	_, changes, err := h.State.Next(x.action, h.Draining)
+func (o *ItemOrder) allowed(before queue.Snapshot) error {
+	h := before.Header
+	_, changes, err := h.State.Next(o.Action, h.Draining)
 	if err != nil {
 		return err
 	}
-	if x.ask == nil || !changes || x.given == string(x.item) {
+	ask := asks[o.Action]
+	if ask == nil || !changes || o.Confirm == string(o.Item) {
 		return nil
 	}
-	question := x.ask(x.before)
+	question := ask(before)
 	if question == "" {
 		return nil
 	}
 	return &problem.Effect{
-		Err:     errConfirm.With(fmt.Sprintf(`%s Send {"confirm": %q} to do it.`, question, x.item)),
-		Numbers: map[string]int64{"waiting": x.before.Counts.Waiting, "running": x.before.Counts.Running},
+		Err:     errConfirm.With(fmt.Sprintf(`%s Send {"confirm": %q} to do it.`, question, o.Item)),
+		Numbers: map[string]int64{"waiting": before.Counts.Waiting, "running": before.Counts.Running},
 	}
 }
 
 // after is what the audit says of the outcome.
-func (x act) after(r queue.SwitchReport) map[string]any {
+func (o *ItemOrder) after(r queue.SwitchReport) map[string]any {
 	v := headerView(r.Header)
-	switch x.action {
+	switch o.Action {
 	case queue.Admit:
-		v["count"] = x.order.Count
+		v["count"] = o.Count
 	case queue.Deactivate, queue.Close, queue.Reset:
 		v["left"] = r.Left
 	}
@@ -207,10 +238,10 @@ func headerView(h queue.Header) map[string]any {
 }
 
 // tell publishes the events of a change.
-func (a *Admin) tell(x act, r queue.SwitchReport) {
+func (a *Admin) tell(o ItemOrder, r queue.SwitchReport) {
 	at := a.o.Clock.Now()
 	publish := func(kind string, h queue.Header, counts *queue.Counts, reason string) {
-		a.o.Events.Publish(Event{Type: kind, Item: x.item, Time: at, Header: &h, Counts: counts, Reason: reason})
+		a.o.Events.Publish(Event{Type: kind, Item: o.Item, Time: at, Header: &h, Counts: counts, Reason: reason})
 	}
 	if r.Before.On() && r.Header.Generation != r.Before.Generation { // a reset: the books of the one before are gone
 		ended := r.Before
@@ -220,7 +251,7 @@ func (a *Admin) tell(x act, r queue.SwitchReport) {
 	if r.Header.On() && r.Header.Generation != r.Before.Generation {
 		publish(QueueActivated, r.Header, nil, "")
 	}
-	switch x.action {
+	switch o.Action {
 	case queue.Deactivate:
 		publish(QueueReleased, r.Header, &r.Counts, "deactivated")
 	case queue.Pause:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -26,55 +27,71 @@ func may(has, least sqlstore.Role) bool {
 	return h >= 0 && l >= 0 && h >= l
 }
 
-// bearer is who asks.
-type bearer struct {
-	id   string // "" = the bootstrap token
-	name string
-	role sqlstore.Role
+// Identity is who asks for something, and from where.
+type Identity struct {
+	ID      string // "" = the bootstrap token
+	Name    string
+	Role    sqlstore.Role
+	Address string // the peer's own: what a header says of it can be forged
 }
 
-const bearerKey = "sluice.bearer"
+// May reports whether the role reaches the least one that is needed.
+func (i Identity) May(least sqlstore.Role) bool { return may(i.Role, least) }
+
+const identityKey = "sluice.identity"
 
 // allow lets only those through whose token has at least this role: 401 without a valid token, 403 with too little.
 func (a *Admin) allow(least sqlstore.Role) gin.HandlerFunc {
 	return problem.Handle(func(c *gin.Context) error {
-		scheme, token, _ := strings.Cut(c.GetHeader("Authorization"), " ")
-		who, ok := a.bearerOf(strings.TrimSpace(token))
+		who, ok := a.Identify(c.Request)
 		switch {
-		case !strings.EqualFold(scheme, "Bearer") || !ok:
+		case !ok:
 			return problem.ErrUnauthorized
-		case !may(who.role, least):
-			return problem.ErrForbidden.With(fmt.Sprintf("This needs the role %s; the token's is %s.", least, who.role))
+		case !who.May(least):
+			return problem.ErrForbidden.With(fmt.Sprintf("This needs the role %s; the token's is %s.", least, who.Role))
 		}
-		c.Set(bearerKey, who)
+		c.Set(identityKey, who)
 		return nil
 	})
 }
 
+// Identify tells who sends a request; false where nobody that is known does.
+func (a *Admin) Identify(r *http.Request) (Identity, bool) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	who, ok := a.bearerOf(strings.TrimSpace(token))
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return Identity{}, false
+	}
+	if who.Address, _, _ = net.SplitHostPort(r.RemoteAddr); who.Address == "" {
+		who.Address = r.RemoteAddr
+	}
+	return who, true
+}
+
 // bearerOf finds a token by its hash, so that the time it takes tells nothing of the tokens there are.
-func (a *Admin) bearerOf(token string) (bearer, bool) {
+func (a *Admin) bearerOf(token string) (Identity, bool) {
 	if token == "" {
-		return bearer{}, false
+		return Identity{}, false
 	}
 	hash := settings.HashToken(token)
 	if b := a.o.BootstrapToken; b != "" {
 		if want := settings.HashToken(b); subtle.ConstantTimeCompare(hash[:], want[:]) == 1 {
-			return bearer{name: "bootstrap", role: sqlstore.Admin}, true
+			return Identity{Name: "bootstrap", Role: sqlstore.Admin}, true
 		}
 	}
 	t, ok := (*a.tokens.Load())[hash]
 	now := a.o.Clock.Now()
 	if !ok || t.Expired(now) {
-		return bearer{}, false
+		return Identity{}, false
 	}
 	a.mu.Lock()
 	a.used[t.ID] = now
 	a.mu.Unlock()
-	return bearer{id: t.ID, name: t.Name, role: t.Role}, true
+	return Identity{ID: t.ID, Name: t.Name, Role: t.Role}, true
 }
 
-// who is the bearer that allow let through.
-func who(c *gin.Context) bearer { return c.MustGet(bearerKey).(bearer) }
+// who is the one that allow let through.
+func who(c *gin.Context) Identity { return c.MustGet(identityKey).(Identity) }
 
 // loadTokens reads all tokens into memory.
 func (a *Admin) loadTokens(ctx context.Context) error {
@@ -96,15 +113,9 @@ func (a *Admin) loadTokens(ctx context.Context) error {
 }
 
 // entry begins the audit of a write: who, from where, what, and why. Before and after are written as JSON; nil = none.
-func entry(c *gin.Context, action, subject, reason string, before, after any) sqlstore.AuditEntry {
-	w := who(c)
-	// The peer's own address: what a header says of it can be forged.
-	address, _, err := net.SplitHostPort(c.Request.RemoteAddr)
-	if err != nil {
-		address = c.Request.RemoteAddr
-	}
+func entry(by Identity, action, subject, reason string, before, after any) sqlstore.AuditEntry {
 	return sqlstore.AuditEntry{
-		Who: w.name, Role: w.role, Address: address, Action: action, Subject: subject, Reason: reason,
+		Who: by.Name, Role: by.Role, Address: by.Address, Action: action, Subject: subject, Reason: reason,
 		Before: jsonText(before), After: jsonText(after),
 	}
 }

@@ -3,7 +3,6 @@ package admin
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"net/http"
 	"strings"
 
 	"github.com/sluicehq/sluice/internal/fault"
@@ -18,10 +17,10 @@ func etag(p queue.Policy) string {
 	return `"` + hex.EncodeToString(sum[:8]) + `"`
 }
 
-// ifMatch checks If-Match (RFC 9110, 13.1.1): errStale where it is there and names neither the policy nor, by *, any
-// that exists. The comparison is strong: a weak tag matches nothing. Without the header every write goes through.
-func ifMatch(r *http.Request, now queue.Policy, exists bool) error {
-	lines := r.Header.Values("If-Match")
+// ifMatch checks the lines of If-Match (RFC 9110, 13.1.1): errStale where there are any and they name neither the
+// policy nor, by *, any that exists. The comparison is strong: a weak tag matches nothing. Without lines every write
+// goes through.
+func ifMatch(lines []string, now queue.Policy, exists bool) error {
 	if len(lines) == 0 {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -77,7 +78,13 @@ func (a *Admin) putPolicy(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.writePolicy(c, "policy.put", body, func(queue.Pattern, *settings.Settings) (json.RawMessage, error) {
+	return a.answerWrite(c, body, a.PutPolicy)
+}
+
+// PutPolicy writes a whole policy, given as JSON; a field that is not there has its default. match are the lines of
+// If-Match, and created tells that there was no policy under the pattern.
+func (a *Admin) PutPolicy(ctx context.Context, by Identity, pattern queue.Pattern, body []byte, match []string) (policy queue.Policy, created bool, err error) {
+	return a.writePolicy(ctx, by, policyWrite{"policy.put", pattern, body, match}, func(*settings.Settings) (json.RawMessage, error) {
 		return body, nil
 	})
 }
@@ -89,17 +96,22 @@ func (a *Admin) patchPolicy(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	return a.answerWrite(c, patch, a.PatchPolicy)
+}
+
+// PatchPolicy writes part of a policy: JSON Merge Patch, as PATCH takes it. The rest is as with PutPolicy.
+func (a *Admin) PatchPolicy(ctx context.Context, by Identity, pattern queue.Pattern, patch []byte, match []string) (policy queue.Policy, created bool, err error) {
 	if err := problem.CheckPatch(patch, &policyBody{}); err != nil {
-		return err
+		return policy, false, err
 	}
 	fields := fieldsOf(patch)
-	if onlyPage := len(fields) == 1 && fields["wait_page"] != nil; !onlyPage && !may(who(c).role, sqlstore.Operator) {
-		return problem.ErrForbidden.With("The role marketer may change the wait_page of a policy, and nothing else of it.")
+	if onlyPage := len(fields) == 1 && fields["wait_page"] != nil; !onlyPage && !by.May(sqlstore.Operator) {
+		return policy, false, problem.ErrForbidden.With("The role marketer may change the wait_page of a policy, and nothing else of it.")
 	}
-	return a.writePolicy(c, "policy.patch", patch, func(pattern queue.Pattern, now *settings.Settings) (json.RawMessage, error) {
+	return a.writePolicy(ctx, by, policyWrite{"policy.patch", pattern, patch, match}, func(now *settings.Settings) (json.RawMessage, error) {
 		base, exists := now.Policy(pattern)
 		if !exists {
-			if !may(who(c).role, sqlstore.Operator) {
+			if !by.May(sqlstore.Operator) {
 				return nil, problem.ErrForbidden.With("The role marketer may change policies that exist, and make none.")
 			}
 			// For a glob this is the most specific policy that matches its text.
@@ -109,55 +121,73 @@ func (a *Admin) patchPolicy(c *gin.Context) error {
 	})
 }
 
-// writePolicy writes the policy that next makes, from what was sent and the settings before, as one transaction.
-func (a *Admin) writePolicy(c *gin.Context, action string, sent []byte, next func(queue.Pattern, *settings.Settings) (json.RawMessage, error)) error {
+// answerWrite does a write of the policy of the address, and answers with the policy.
+func (a *Admin) answerWrite(c *gin.Context, body []byte, write func(context.Context, Identity, queue.Pattern, []byte, []string) (queue.Policy, bool, error)) error {
 	pattern, err := patternOf(c)
 	if err != nil {
 		return err
 	}
-	sentFields := fieldsOf(sent)
+	policy, created, err := write(c.Request.Context(), who(c), pattern, body, c.Request.Header.Values("If-Match"))
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return answerPolicy(c, status, pattern, policy)
+}
+
+// policyWrite is a write of a policy: the word for the audit, what was sent, and the lines of If-Match.
+type policyWrite struct {
+	action  string
+	pattern queue.Pattern
+	sent    []byte
+	match   []string
+}
+
+// writePolicy writes the policy that next makes, from the settings before, as one transaction.
+func (a *Admin) writePolicy(ctx context.Context, by Identity, w policyWrite, next func(*settings.Settings) (json.RawMessage, error)) (policy queue.Policy, created bool, err error) {
+	sentFields := fieldsOf(w.sent)
 	for _, field := range notBuilt {
 		if _, there := sentFields[field]; there {
-			return problem.ErrNotAvailable.With(field + " is not available in this version.")
+			return policy, false, problem.ErrNotAvailable.With(field + " is not available in this version.")
 		}
 	}
-	var policy queue.Policy
-	status, changed := http.StatusOK, false
-	_, err = a.change(c.Request.Context(), func(tx *sqlstore.Tx) error {
+	changed := false
+	_, err = a.change(ctx, func(tx *sqlstore.Tx) error {
 		before, err := tx.Settings()
 		if err != nil {
 			return err
 		}
-		old, exists := before.Policy(pattern)
-		if err := ifMatch(c.Request, old, exists); err != nil {
+		old, exists := before.Policy(w.pattern)
+		if err := ifMatch(w.match, old, exists); err != nil {
 			return err
 		}
-		body, err := next(pattern, before)
+		body, err := next(before)
 		if err != nil {
 			return err
 		}
-		if policy, err = readPolicy(body, pattern); err != nil {
+		if policy, err = readPolicy(body, w.pattern); err != nil {
 			return err
 		}
-		e := entry(c, action, string(pattern), "", nil, policy)
+		e := entry(by, w.action, string(w.pattern), "", nil, policy)
 		if exists {
 			if reflect.DeepEqual(old, policy) {
 				return nil // nothing to write: same version, same etag
 			}
 			e.Before = jsonText(old)
-		} else {
-			status = http.StatusCreated
 		}
-		changed = true
-		return errors.Join(tx.PutPolicy(pattern, policy), tx.Audit(e))
+		created, changed = !exists, true
+		return errors.Join(tx.PutPolicy(w.pattern, policy), tx.Audit(e))
 	})
 	if err != nil {
-		return err
+		return policy, false, err
 	}
 	if changed {
-		a.policyChanged(c, pattern)
+		a.policyChanged(by, w.pattern)
 	}
-	return answerPolicy(c, status, pattern, policy)
+	return policy, created, nil
 }
 
 // deletePolicy is DELETE /policies/{pattern}; that of "*" has its defaults afterwards, since it always exists.
@@ -166,29 +196,37 @@ func (a *Admin) deletePolicy(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.change(c.Request.Context(), func(tx *sqlstore.Tx) error {
+	if err := a.DeletePolicy(c.Request.Context(), who(c), pattern, c.Request.Header.Values("If-Match")); err != nil {
+		return err
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// DeletePolicy deletes the policy written under a pattern.
+func (a *Admin) DeletePolicy(ctx context.Context, by Identity, pattern queue.Pattern, match []string) error {
+	_, err := a.change(ctx, func(tx *sqlstore.Tx) error {
 		old, exists, err := tx.Policy(pattern)
 		if err != nil {
 			return err
 		}
-		if err := ifMatch(c.Request, old, exists); err != nil {
+		if err := ifMatch(match, old, exists); err != nil {
 			return err
 		}
 		if !exists {
 			return errNoPolicy
 		}
-		return errors.Join(tx.DeletePolicy(pattern), tx.Audit(entry(c, "policy.delete", string(pattern), "", old, nil)))
+		return errors.Join(tx.DeletePolicy(pattern), tx.Audit(entry(by, "policy.delete", string(pattern), "", old, nil)))
 	})
 	if err != nil {
 		return err
 	}
-	a.policyChanged(c, pattern)
-	c.Status(http.StatusNoContent)
+	a.policyChanged(by, pattern)
 	return nil
 }
 
-func (a *Admin) policyChanged(c *gin.Context, pattern queue.Pattern) {
-	a.o.Events.Publish(Event{Type: PolicyChanged, Time: a.o.Clock.Now(), Data: map[string]any{"pattern": pattern, "by": who(c).name}})
+func (a *Admin) policyChanged(by Identity, pattern queue.Pattern) {
+	a.o.Events.Publish(Event{Type: PolicyChanged, Time: a.o.Clock.Now(), Data: map[string]any{"pattern": pattern, "by": by.Name}})
 }
 
 // readPolicy reads and checks a whole policy.

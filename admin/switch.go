@@ -28,29 +28,35 @@ func (a *Admin) putSwitch(c *gin.Context) error {
 	if err := problem.ReadJSON(c, &body); err != nil {
 		return err
 	}
-	if !body.All.Valid() {
-		return problem.ErrInvalidBody.With("all must be normal, pass or hold.")
-	}
-	ctx := c.Request.Context()
-	before := a.o.Settings.Now().Switch()
-	if before != body.All && body.Confirm != string(body.All) {
-		queues, waiting := a.crowd(ctx)
-		return &problem.Effect{
-			Err: errConfirm.With(fmt.Sprintf(`%s (%d queues are on, %d people wait). Send "confirm": %q with it to do it.`,
-				switchMeans[body.All], queues, waiting, body.All)),
-			Numbers: map[string]int64{"queues": queues, "waiting": waiting},
-		}
-	}
-	if before != body.All {
-		_, err := a.change(ctx, func(tx *sqlstore.Tx) error {
-			return errors.Join(tx.SetSwitch(body.All), tx.Audit(entry(c, "switch", "all", body.Reason, before, body.All)))
-		})
-		if err != nil {
-			return err
-		}
+	if err := a.SetSwitch(c.Request.Context(), who(c), body.All, body.Confirm, body.Reason); err != nil {
+		return err
 	}
 	c.JSON(http.StatusOK, gin.H{"all": body.All})
 	return nil
+}
+
+// SetSwitch moves the switch over all items. Confirm is the new position; without it a problem.Effect says in numbers
+// whom it concerns.
+func (a *Admin) SetSwitch(ctx context.Context, by Identity, to settings.Switch, confirm, reason string) error {
+	if !to.Valid() {
+		return problem.ErrInvalidBody.With("all must be normal, pass or hold.")
+	}
+	before := a.o.Settings.Now().Switch()
+	if before == to {
+		return nil
+	}
+	if confirm != string(to) {
+		queues, waiting := a.crowd(ctx)
+		return &problem.Effect{
+			Err: errConfirm.With(fmt.Sprintf(`%s (%d queues are on, %d people wait). Send "confirm": %q with it to do it.`,
+				switchMeans[to], queues, waiting, to)),
+			Numbers: map[string]int64{"queues": queues, "waiting": waiting},
+		}
+	}
+	_, err := a.change(ctx, func(tx *sqlstore.Tx) error {
+		return errors.Join(tx.SetSwitch(to), tx.Audit(entry(by, "switch", "all", reason, before, to)))
+	})
+	return err
 }
 
 var switchMeans = map[settings.Switch]string{

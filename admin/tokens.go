@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -55,18 +56,8 @@ func (a *Admin) postToken(c *gin.Context) error {
 			return problem.ErrInvalidBody.With("expires_at must be an instant such as 2026-12-01T11:00:00Z, or null.")
 		}
 	}
-	var made sqlstore.Token
-	var plain string
-	_, err := a.change(c.Request.Context(), func(tx *sqlstore.Tx) (err error) {
-		if made, plain, err = tx.AddToken(body.Name, body.Role, expires); err != nil {
-			return err
-		}
-		return tx.Audit(entry(c, "token.add", made.ID, "", nil, viewToken(made)))
-	})
+	made, plain, err := a.AddToken(c.Request.Context(), who(c), body.Name, body.Role, expires)
 	if err != nil {
-		return err
-	}
-	if err := a.loadTokens(c.Request.Context()); err != nil {
 		return err
 	}
 	c.JSON(http.StatusCreated, struct {
@@ -76,22 +67,40 @@ func (a *Admin) postToken(c *gin.Context) error {
 	return nil
 }
 
-// deleteToken is DELETE /tokens/{id}: it is good for nothing from now on.
-func (a *Admin) deleteToken(c *gin.Context) error {
-	id := problem.Param(c, "id")
-	_, err := a.change(c.Request.Context(), func(tx *sqlstore.Tx) error {
-		old, err := tx.DeleteToken(id)
-		if err != nil {
+// AddToken makes a token and gives it in plain, for the only time. expires zero = never.
+func (a *Admin) AddToken(ctx context.Context, by Identity, name string, role sqlstore.Role, expires time.Time) (made sqlstore.Token, plain string, err error) {
+	_, err = a.change(ctx, func(tx *sqlstore.Tx) (err error) {
+		if made, plain, err = tx.AddToken(name, role, expires); err != nil {
 			return err
 		}
-		return tx.Audit(entry(c, "token.delete", id, "", viewToken(old), nil))
+		return tx.Audit(entry(by, "token.add", made.ID, "", nil, viewToken(made)))
 	})
 	if err != nil {
-		return err
+		return made, "", err
 	}
-	if err := a.loadTokens(c.Request.Context()); err != nil {
+	return made, plain, a.loadTokens(ctx)
+}
+
+// deleteToken is DELETE /tokens/{id}: it is good for nothing from now on.
+func (a *Admin) deleteToken(c *gin.Context) error {
+	if err := a.DeleteToken(c.Request.Context(), who(c), problem.Param(c, "id")); err != nil {
 		return err
 	}
 	c.Status(http.StatusNoContent)
 	return nil
+}
+
+// DeleteToken ends a token at once.
+func (a *Admin) DeleteToken(ctx context.Context, by Identity, id string) error {
+	_, err := a.change(ctx, func(tx *sqlstore.Tx) error {
+		old, err := tx.DeleteToken(id)
+		if err != nil {
+			return err
+		}
+		return tx.Audit(entry(by, "token.delete", id, "", viewToken(old), nil))
+	})
+	if err != nil {
+		return err
+	}
+	return a.loadTokens(ctx)
 }

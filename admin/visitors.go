@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -60,16 +61,23 @@ func (a *Admin) revokeVisitor(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Request.Context()
-	r, err := a.o.Line.End(ctx, item, queue.Ending{Kind: queue.Revoke, Visitor: v})
-	if err != nil {
+	if _, err := a.Revoke(c.Request.Context(), who(c), item, v); err != nil {
 		return err
 	}
-	a.seen(r.Header)
-	a.audit(ctx, entry(c, "visitor.revoke", string(item), "", nil,
-		map[string]any{"visitor": v.Short(), "was_waiting": r.WasWaiting, "was_running": r.WasRunning}))
 	c.Status(http.StatusNoContent)
 	return nil
+}
+
+// Revoke ends the place or the session of one visitor.
+func (a *Admin) Revoke(ctx context.Context, by Identity, item queue.Item, v queue.Visitor) (queue.EndReport, error) {
+	r, err := a.o.Line.End(ctx, item, queue.Ending{Kind: queue.Revoke, Visitor: v})
+	if err != nil {
+		return r, err
+	}
+	a.seen(r.Header)
+	a.audit(ctx, entry(by, "visitor.revoke", string(item), "", nil,
+		map[string]any{"visitor": v.Short(), "was_waiting": r.WasWaiting, "was_running": r.WasRunning}))
+	return r, nil
 }
 
 // visitorOf reads the item and the visitor of the address: an id, a page's short reference, or a server's user id.
@@ -79,30 +87,42 @@ func (a *Admin) visitorOf(c *gin.Context) (queue.Item, queue.Visitor, error) {
 		return "", "", err
 	}
 	id, ref, user := problem.Param(c, "visitor"), c.Query("ref"), c.Query("user")
+	var v queue.Visitor
 	switch {
 	case id != "":
-		v, err := queue.ParseVisitor(id)
-		return item, v, err
+		v, err = queue.ParseVisitor(id)
 	case (ref == "") == (user == ""):
-		return "", "", errParameter.With("Name the visitor by one of ref and user.")
+		err = errParameter.With("Name the visitor by one of ref and user.")
 	case user != "":
-		if a.o.UserVisitor == nil {
-			return "", "", problem.ErrNotAvailable.With("user is not available on this node.")
-		}
-		if len(user) > 256 {
-			return "", "", errParameter.With("user must be 1 to 256 bytes.")
-		}
-		return item, a.o.UserVisitor(user), nil
+		v, err = a.VisitorOfUser(user)
+	default:
+		v, err = a.VisitorOfRef(c.Request.Context(), item, ref)
 	}
+	return item, v, err
+}
+
+// VisitorOfUser gives the visitor that a server's user id stands for.
+func (a *Admin) VisitorOfUser(user string) (queue.Visitor, error) {
+	if a.o.UserVisitor == nil {
+		return "", problem.ErrNotAvailable.With("user is not available on this node.")
+	}
+	if user == "" || len(user) > 256 {
+		return "", errParameter.With("user must be 1 to 256 bytes.")
+	}
+	return a.o.UserVisitor(user), nil
+}
+
+// VisitorOfRef gives the visitor of an id, or of the short reference that a waiting page shows.
+func (a *Admin) VisitorOfRef(ctx context.Context, item queue.Item, ref string) (queue.Visitor, error) {
 	if v, err := queue.ParseVisitor(ref); err == nil {
-		return item, v, nil // long enough to be the whole id
+		return v, nil // long enough to be the whole id
 	}
 	if a.o.FindRef == nil {
-		return "", "", problem.ErrNotAvailable.With("ref is not available on this node.")
+		return "", problem.ErrNotAvailable.With("ref is not available on this node.")
 	}
-	v, found, err := a.o.FindRef(c.Request.Context(), item, ref)
+	v, found, err := a.o.FindRef(ctx, item, ref)
 	if err == nil && !found {
 		err = sqlstore.ErrNotFound.With("No visitor of this item has this reference.")
 	}
-	return item, v, err
+	return v, err
 }
