@@ -69,7 +69,7 @@ func TestNodeProcess(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, prefix: p.Prefix, dir: p.Dir}
+	r := &rig{t: t, prefix: p.Prefix, dir: p.Dir, streams: 100}
 	c := r.config(p.Index)
 	c.RedisURL = config.Secret(p.RedisURL)
 	c.Listen, c.OpsListen = p.At.Visitor, p.At.Ops

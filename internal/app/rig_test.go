@@ -32,14 +32,15 @@ var secret = config.Keys{bytes.Repeat([]byte{7}, 32)}
 
 // rig is some nodes over one store.
 type rig struct {
-	t      *testing.T
-	redis  *redistest.Server // nil = in process
-	prefix string
-	dir    string
-	nodes  []*node
-	client *http.Client
-	via    string               // host:port by which nodes that start now reach the store; "" = at its socket
-	roles  map[int]config.Roles // of a node, where others than usual
+	t       *testing.T
+	redis   *redistest.Server // nil = in process
+	prefix  string
+	dir     string
+	nodes   []*node
+	client  *http.Client
+	via     string               // host:port by which nodes that start now reach the store; "" = at its socket
+	roles   map[int]config.Roles // of a node, where others than usual
+	streams int                  // a node bears
 }
 
 // node is one running node.
@@ -80,7 +81,13 @@ func (l *logBuffer) String() string {
 // newRig starts n nodes on a Redis of their own; the first has the admin role.
 func newRig(t *testing.T, n int) *rig {
 	t.Helper()
-	r := &rig{t: t, redis: redistest.New(t), prefix: "sluice:", dir: t.TempDir()}
+	return newRigOf(t, n, 100)
+}
+
+// newRigOf is newRig of nodes that bear so many event streams.
+func newRigOf(t *testing.T, n, streams int) *rig {
+	t.Helper()
+	r := &rig{t: t, redis: redistest.New(t), prefix: "sluice:", dir: t.TempDir(), streams: streams}
 	r.client = &http.Client{
 		Transport:     &http.Transport{MaxIdleConnsPerHost: 256},
 		Timeout:       10 * time.Second,
@@ -103,7 +110,7 @@ func (r *rig) config(i int) config.Serve {
 		RedisPrefix: r.prefix, DataDir: filepath.Join(r.dir, fmt.Sprint(i)), SecretKey: secret,
 		Roles: config.Roles{Gate: true, Scheduler: true, Admin: i == 0}, BootstrapAdminToken: adminToken,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-		MoverTick:      250 * time.Millisecond, MaxStreams: 100, NodeID: fmt.Sprintf("node-%d", i),
+		MoverTick:      250 * time.Millisecond, MaxStreams: r.streams, NodeID: fmt.Sprintf("node-%d", i),
 		ShutdownTimeout: 15 * time.Second, AutoMigrate: true,
 	}
 	if roles, ok := r.roles[i]; ok {
