@@ -7,7 +7,6 @@ import (
 	"os"
 	"regexp"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 )
@@ -82,7 +81,7 @@ func TestStreamsThatAreCutLeaveNothingBehind(t *testing.T) {
 	if got := r.must("GET", "/items/sku-1", nil)["waiting"]; got != float64(jars) {
 		t.Errorf("waiting is %v with %d visitors", got, jars)
 	}
-	if log := r.nodes[0].log.String(); strings.Contains(log, "goroutine ") || len(regexp.MustCompile(`"level":"(WARN|ERROR)"`).FindAllString(log, -1)) > 0 {
-		t.Errorf("the log speaks of it:\n%.4000s", log)
+	if noise := regexp.MustCompile(`panic|goroutine |broken pipe|reset by peer`).FindString(r.nodes[0].log.String()); noise != "" {
+		t.Errorf("the log speaks of %q", noise)
 	}
 }
