@@ -30,7 +30,7 @@ func (g *Gate) authorize(c *gin.Context) error {
 	q := g.ask(item)
 	allowOrigin(h, r, &q.policy)
 	q.peek = peeks(r) || o.method == http.MethodHead
-	q.asset = asset(r)
+	q.asset, q.media = asset(r)
 	q.counts = !q.peek && !q.asset
 	q.create = !q.asset
 	if err := g.identify(r, q, false); err != nil {
@@ -74,9 +74,9 @@ type request struct {
 	targets []string // its target, as the proxies' different headers have it
 }
 
-// original reads the original request: method and target from the headers that proxies set, else from this request.
+// original reads the original request: method and target from the headers that proxies set, and from this request.
 // A proxy sets one header of each kind and may hand on the other as the visitor sent it: where the methods differ, the
-// request is no preflight.
+// request is no preflight. In the path form the query too is the original's, and nothing in it is a parameter of ours.
 func original(c *gin.Context) request {
 	r := c.Request
 	o := request{method: r.Method}
@@ -97,18 +97,21 @@ func original(c *gin.Context) request {
 			o.targets = append(o.targets, t)
 		}
 	}
-	if path := c.Param("path"); len(o.targets) == 0 && path != "" {
+	if path := c.Param("path"); path != "" {
 		if r.URL.RawQuery != "" {
 			path += "?" + r.URL.RawQuery
+			r.URL.RawQuery = ""
 		}
-		o.targets = []string{path}
+		if !slices.Contains(o.targets, path) {
+			o.targets = append(o.targets, path)
+		}
 	}
 	return o
 }
 
 // authorizedItem finds the item: as the proxy names it, else by the patterns. Proxies set one of the two headers of the
-// target and hand on the other as the visitor sent it: so each is tried, one that no pattern matches hides nothing, and
-// of two items the one with a queue counts.
+// target, or the path, and hand on the others as the visitor sent them: so each is tried, one that no pattern matches
+// hides nothing, and of two items the one with a queue counts.
 func (g *Gate) authorizedItem(r *http.Request, targets []string) (item queue.Item, matched bool, err error) {
 	if named := header(r, "X-Sluice-Item"); named != "" {
 		item, err := queue.ParseItem(named)
@@ -156,16 +159,17 @@ func (g *Gate) originalAddress(r *http.Request, q *question, o request) string {
 	return back
 }
 
-// asset reports whether a request is for a part of a page, by what the browser says of it.
-func asset(r *http.Request) bool {
-	if header(r, "Range") != "" {
-		return true
-	}
+// asset reports whether a request is for a part of a page, by what the browser says of it; and whether it is one that
+// may be all that a visitor asks for during a long time, such as a film.
+func asset(r *http.Request) (asset, media bool) {
 	switch header(r, "Sec-Fetch-Dest") {
-	case "image", "script", "style", "font", "audio", "video", "track", "manifest":
-		return true
+	case "image", "script", "style", "font", "manifest":
+		return true, false
+	case "audio", "video", "track":
+		return true, true
 	}
-	return false
+	partial := header(r, "Range") != ""
+	return partial, partial
 }
 
 // fetches reports whether a request says that it comes from a script, which cannot follow a redirect to a page.
@@ -189,14 +193,18 @@ func onlyLast(h http.Header, name string) {
 	}
 }
 
-// authorizeOther takes the methods that the router does not know (a proxy may ask with the original one).
-func (g *Gate) authorizeOther(c *gin.Context) {
+// otherMethod answers the methods that an address has no handler for. A proxy may ask with the original one, whatever
+// that is; and OPTIONS is answered everywhere, with the methods there are.
+func (g *Gate) otherMethod(c *gin.Context) {
 	path := c.Request.URL.EscapedPath()
-	if path != "/v1/authorize" && !strings.HasPrefix(path, "/v1/authorize/") {
+	switch {
+	case path == "/v1/authorize", strings.HasPrefix(path, "/v1/authorize/"):
+		c.Writer.Header().Del("Allow")
+		c.Params = gin.Params{{Key: "path", Value: strings.TrimPrefix(path, "/v1/authorize")}}
+		problem.Handle(g.authorize)(c)
+	case c.Request.Method == http.MethodOptions:
+		c.Status(http.StatusNoContent)
+	default:
 		problem.MethodNotAllowed(c)
-		return
 	}
-	c.Writer.Header().Del("Allow")
-	c.Params = gin.Params{{Key: "path", Value: strings.TrimPrefix(path, "/v1/authorize")}}
-	problem.Handle(g.authorize)(c)
 }

@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -71,7 +73,7 @@ func TestAssetsMakeNoPlace(t *testing.T) {
 	ask := func(c *client, pairs []string, code int) {
 		t.Helper()
 		w := c.with("X-Sluice-Item", "sku-1").with(pairs...).do(http.MethodGet, "/v1/authorize?redirect=1")
-		if w.Code != code || w.Header().Get("Location") != "" {
+		if w.Code != code || w.Header().Get("Location") != "" || w.Header().Get("Set-Cookie") != "" {
 			t.Errorf("%v: %d %s", pairs, w.Code, w.Header())
 		}
 	}
@@ -97,6 +99,77 @@ func TestAssetsMakeNoPlace(t *testing.T) {
 	r.policy("always", mode(queue.ModeOn))
 	if w := r.browser().with("X-Sluice-Item", "always", "Sec-Fetch-Dest", "image").do(http.MethodGet, "/v1/authorize"); w.Code != 401 {
 		t.Errorf("an asset of an item that is always on: %d", w.Code)
+	}
+}
+
+// B112: shared caches keep assets, and with them a cookie that came along.
+func TestAnswersToAssetsSetNoCookie(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(p *queue.Policy) { p.InflowPerSecond = 10 }, func(o *Options) { o.PassCookie = true })
+	r.activate("on")
+	r.pass(time.Second)
+	inside := r.browser()
+	inside.want(inside.check("on"), "pass/admitted")
+	r.pass(40 * time.Second) // the pass is due for renewal
+	paths := []string{"/v1/items/%s/check", "/v1/items/%s/status", "/wait/%s?return=/x", "/v1/authorize/product/%s"}
+	for _, dest := range []string{"image", "script", "style", "font", "manifest", "audio", "video", "track", ""} {
+		part := func(c *client) *client { return c.with("Sec-Fetch-Dest", dest) }
+		if dest == "" {
+			part = func(c *client) *client { return c.with("Range", "bytes=0-99") }
+		}
+		media := dest == "audio" || dest == "video" || dest == "track" || dest == ""
+		for _, path := range paths {
+			for _, item := range []string{"on", "off"} {
+				c := part(r.browser())
+				if w := c.do(http.MethodGet, fmt.Sprintf(path, item)); w.Header().Get("Set-Cookie") != "" {
+					t.Errorf("%q of %s, %s: %s", dest, path, item, w.Header())
+				}
+			}
+			// A film keeps the cookie of its viewer fresh; nothing else would.
+			viewer := part(r.browser())
+			maps.Copy(viewer.cookies, inside.cookies)
+			w := viewer.do(http.MethodGet, fmt.Sprintf(path, "on"))
+			if got := w.Header().Get("Set-Cookie") != ""; got != media {
+				t.Errorf("%q of %s, with a pass: %d, a cookie: %v", dest, path, w.Code, got)
+			}
+		}
+	}
+	if n := r.counts("on").Joined; n != 1 {
+		t.Errorf("%d joined", n)
+	}
+	if n := r.requests("on") + r.requests("off"); n != 0 {
+		t.Errorf("assets are traffic: %d", n)
+	}
+	// While the store is away a page passes, and so do its parts.
+	r.store.down.Store(true)
+	for _, pairs := range [][]string{{"Sec-Fetch-Mode", "navigate"}, {"Sec-Fetch-Dest", "image"}} {
+		if w := r.browser().with(pairs...).do(http.MethodGet, "/v1/authorize/product/on"); w.Code != http.StatusNoContent {
+			t.Errorf("%v while the store is away: %d", pairs, w.Code)
+		}
+	}
+}
+
+func TestInThePathFormTheQueryIsTheOriginals(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, nil)
+	r.activate("hot")
+	for _, query := range []string{"user=42", "redirect=1", "return=https://evil.example/", "return=//evil.example", "user=%zz", "v=1&t=2&code=3&lang=x", "redirect=1&user=%00"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodHead, "PROPFIND"} {
+			w := r.browser().do(method, "/v1/authorize/product/hot?"+query)
+			at := httpURL(t, w.Header().Get("Location"))
+			if w.Code != http.StatusUnauthorized || at.Path != "/wait/hot" || at.Query().Get("return") != "/product/hot?"+query {
+				t.Errorf("%s ?%s: %d %s", method, query, w.Code, w.Header())
+			}
+		}
+		if w := r.browser().do(http.MethodGet, "/v1/authorize/product/cold?"+query); w.Code != http.StatusNoContent {
+			t.Errorf("queue off, ?%s: %d %s", query, w.Code, w.Body)
+		}
+	}
+	// A header that the visitor sent along does not hide the path.
+	for _, name := range []string{"X-Original-Uri", "X-Forwarded-Uri"} {
+		if w := r.browser().with(name, "/about").do(http.MethodGet, "/v1/authorize/product/hot?user=1"); w.Code != http.StatusUnauthorized {
+			t.Errorf("%s: %d", name, w.Code)
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ func (g *Gate) check(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	q.create, q.counts = true, !q.peek
+	q.create, q.counts = !q.asset, !q.peek && !q.asset
 	v, err := g.decide(c.Request.Context(), q)
 	if err != nil {
 		return err

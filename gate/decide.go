@@ -24,7 +24,8 @@ type question struct {
 	create bool // makes a place where there is none
 	peek   bool // only looks
 	stream bool // looks, and is told of an admission without claiming it
-	asset  bool // belongs to a page: passes or not, and makes no place
+	asset  bool // belongs to a page: passes or not, and makes no place and no visitor
+	media  bool // an asset that may be all that a visitor asks for during a long time
 }
 
 // ask starts a question: policy and time.
@@ -77,8 +78,13 @@ func (g *Gate) decide(ctx context.Context, q *question) (verdict, error) {
 		}
 		return v, nil
 	}
+	if q.asset && !g.StoreUp() {
+		return g.storeDown(q, h), nil
+	}
 	if q.asset {
-		return verdict{action: Wait, reason: q.waits(h.State), header: h}, nil
+		v := verdict{action: Wait, reason: q.waits(h.State), header: h, waiting: g.flows.waiting(h)}
+		v.poll = g.pollAfter(q, &v)
+		return v, nil
 	}
 	if v, ok := g.fromMemory(ctx, q, h); ok {
 		return v, nil

@@ -56,8 +56,8 @@ func (g *Gate) events(c *gin.Context) error {
 		if _, err := c.Writer.Write(buf); err != nil {
 			return nil // the page has gone
 		}
-		if err := out.Flush(); err != nil || v.action != Wait {
-			return nil
+		if err := out.Flush(); err != nil || v.action != Wait || q.peek {
+			return nil // a look (HEAD, prefetch) is over with the first event
 		}
 		q.who.ticket, buf = v.place, buf[:0]
 		next.Reset(v.poll)

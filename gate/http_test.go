@@ -119,8 +119,8 @@ func TestPreflights(t *testing.T) {
 		if tc.origin != "" {
 			c = c.with("Origin", tc.origin, "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "sluice-visitor")
 		}
-		for _, path := range []string{"check", "status", "events", "place", "finish"} {
-			w := c.do(http.MethodOptions, "/v1/items/on/"+path)
+		for _, path := range []string{"/v1/items/on/check", "/v1/items/on/status", "/v1/items/on/events", "/v1/items/on/place", "/v1/items/on/finish", "/wait/on"} {
+			w := c.do(http.MethodOptions, path)
 			h := w.Header()
 			if w.Code != http.StatusNoContent || h.Get("Set-Cookie") != "" || h.Get("Vary") != "Origin" || h.Get("Cache-Control") != "no-store" {
 				t.Errorf("preflight of %s from %q: %d %s", path, tc.origin, w.Code, h)
@@ -158,6 +158,54 @@ func TestPreflights(t *testing.T) {
 	}
 	if n := r.counts("on").Waiting; n != waiting {
 		t.Errorf("preflights made %d places", n-waiting)
+	}
+}
+
+// Every address answers OPTIONS, and HEAD where it answers GET; neither is refused for being what it is.
+func TestEveryRouteAnswersOptionsAndHead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, nil)
+	r.activate("on")
+	gets := map[string]bool{}
+	for _, e := range r.nodes[0].engine().Routes() {
+		path := strings.NewReplacer(":item", "on", "*path", "product/on").Replace(e.Path)
+		gets[path] = gets[path] || e.Method == http.MethodGet
+	}
+	for path, get := range gets {
+		w := r.browser().do(http.MethodOptions, path)
+		if w.Code != http.StatusNoContent || w.Header().Get("Set-Cookie") != "" || w.Header().Get("Cache-Control") != "no-store" || w.Body.Len() > 0 {
+			t.Errorf("OPTIONS %s: %d %s", path, w.Code, w.Header())
+		}
+		if !get {
+			continue
+		}
+		c := r.browser()
+		w = c.do(http.MethodHead, path)
+		if w.Code == http.StatusMethodNotAllowed || w.Header().Get("Set-Cookie") != "" {
+			t.Errorf("HEAD %s: %d %s", path, w.Code, w.Header())
+		}
+		if of := c.do(http.MethodGet, path); strings.Contains(path, "/events") && w.Code != of.Code {
+			t.Errorf("HEAD %s: %d, GET %d", path, w.Code, of.Code)
+		}
+	}
+	c := r.browser()
+	c.want(c.check("on"), "wait/queue_on")
+	waiting := r.counts("on").Waiting
+	for _, look := range []func() *httptest.ResponseRecorder{
+		func() *httptest.ResponseRecorder { return c.do(http.MethodHead, "/v1/items/on/events") },
+		func() *httptest.ResponseRecorder {
+			return c.with("Purpose", "prefetch").do(http.MethodGet, "/v1/items/on/events")
+		},
+	} {
+		if w := look(); w.Code != 200 || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream") {
+			t.Errorf("a look at the stream: %d %s", w.Code, w.Header())
+		}
+	}
+	if n := r.counts("on").Waiting; n != waiting {
+		t.Errorf("looks made %d places", n-waiting)
+	}
+	if w := r.browser().do(http.MethodOptions, "/v1/passes/renew"); w.Header().Get("Allow") != "POST" {
+		t.Errorf("Allow: %s", w.Header())
 	}
 }
 

@@ -41,6 +41,7 @@ func (g *Gate) open(c *gin.Context, page bool) (q *question, back string, err er
 		}
 	}
 	q.peek = peeks(r)
+	q.asset, q.media = asset(r)
 	return q, back, g.identify(r, q, page)
 }
 
@@ -64,7 +65,7 @@ func (g *Gate) answer(c *gin.Context, q *question, v *verdict, back string) {
 func (g *Gate) settle(h http.Header, r *http.Request, q *question, v *verdict, back string) reply {
 	w := q.who
 	rep := reply{item: q.item, verdict: v}
-	if v.action == Pass && !v.unmarked && !q.peek && !q.stream {
+	if v.action == Pass && !v.unmarked && !q.peek && !q.stream && !q.asset {
 		if w.jar != nil {
 			w.jar.SetMark(q.item, q.nowMS)
 		} else if w.visitor.SetMark(q.item, q.nowMS) {
@@ -91,10 +92,17 @@ func (g *Gate) settle(h http.Header, r *http.Request, q *question, v *verdict, b
 	if v.action == Wait {
 		rep.waitURL = g.waitURL(q, v, back)
 	}
-	if !q.peek && !q.stream {
+	if q.takesCookies() {
 		g.setCookies(h, r, q, rep.pass)
 	}
 	return rep
+}
+
+// takesCookies reports whether the answer may set cookies. That to an asset may not: shared caches keep assets, and would
+// give one visitor's cookie to all. A film is no such thing where its viewer has a cookie already: while it runs nothing
+// else may keep that one fresh.
+func (q *question) takesCookies() bool {
+	return !q.peek && !q.stream && (!q.asset || q.media && q.who.cookies)
 }
 
 // setCookies sets the one cookie of ours, if it has changed. The cookie of the pass alone, where it is asked for,

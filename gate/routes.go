@@ -19,7 +19,7 @@ var openAPI []byte
 func (g *Gate) engine() *gin.Engine {
 	e := problem.NewEngine(g.Log)
 	e.Use(problem.Identify, problem.Requests(slog.LevelDebug), problem.Recover, problem.Bound, unstored)
-	e.NoMethod(g.authorizeOther)
+	e.NoMethod(g.otherMethod)
 
 	item := e.Group("/v1/items/:item")
 	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodHead} {
@@ -28,6 +28,7 @@ func (g *Gate) engine() *gin.Engine {
 	item.GET("/status", problem.Handle(g.status))
 	item.HEAD("/status", problem.Handle(g.status))
 	item.GET("/events", problem.Handle(g.events))
+	item.HEAD("/events", problem.Handle(g.events))
 	item.DELETE("/place", problem.Handle(g.leave))
 	item.POST("/finish", problem.Handle(g.finish))
 	for _, path := range []string{"/check", "/status", "/events", "/place", "/finish"} {
@@ -36,6 +37,7 @@ func (g *Gate) engine() *gin.Engine {
 
 	e.GET("/wait/:item", problem.Handle(g.wait))
 	e.HEAD("/wait/:item", problem.Handle(g.wait))
+	e.OPTIONS("/wait/:item", problem.Handle(g.preflight))
 	e.Any("/v1/authorize", problem.Handle(g.authorize))
 	e.Any("/v1/authorize/*path", problem.Handle(g.authorize))
 	e.POST("/v1/passes/renew", problem.Handle(g.renew))

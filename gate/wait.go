@@ -24,10 +24,10 @@ func (g *Gate) wait(c *gin.Context) error {
 		return err
 	}
 	r, h := c.Request, c.Writer.Header()
-	if !q.peek {
+	if !q.peek && !q.asset {
 		g.takeOver(r, q)
 	}
-	q.create = true
+	q.create = !q.asset
 	v, err := g.decide(r.Context(), q)
 	if err != nil {
 		return err
