@@ -1,34 +1,62 @@
 #!/usr/bin/env bash
-# Installs what the tests need beside Go: redis-server 7.0 or newer, and nothing else. Does nothing where it is there.
+# Installs what the tests need beside Go: redis-server 7.0 or newer and Postgres 13 or newer. It says what it installs,
+# starts no service, and does nothing where both are there.
 set -euo pipefail
 
-check() { # ends the script: well where redis-server is new enough
-	command -v redis-server >/dev/null || return 0
-	version=$(redis-server --version | sed -E 's/.*v=([0-9]+)\..*/\1/')
-	if [ "$version" -ge 7 ]; then exit 0; fi
-	echo "redis-server $version is too old: the tests need 7.0 or newer" >&2
-	exit 1
+redis() { # redis-server's major version, 0 = none
+	command -v redis-server >/dev/null || { echo 0; return; }
+	redis-server --version | sed -E 's/.*v=([0-9]+)\..*/\1/'
 }
 
-check
-root=""
-[ "$(id -u)" -eq 0 ] || root=sudo
-if command -v apt-get >/dev/null; then
-	echo "installing redis-server with apt-get (no service is started; the tests start their own)"
-	# A policy of 101 keeps the package from starting a service, where there is no policy yet.
-	policy=/usr/sbin/policy-rc.d
-	if [ ! -e "$policy" ]; then
-		printf '#!/bin/sh\nexit 101\n' | $root tee "$policy" >/dev/null
-		$root chmod +x "$policy"
-		trap '$root rm -f "$policy"' EXIT
+postgres() { # Postgres' major version, 0 = none; Debian keeps it out of PATH
+	local at
+	for at in "$(command -v postgres || true)" $(ls -d /usr/lib/postgresql/*/bin/postgres 2>/dev/null | sort -rV); do
+		[ -n "$at" ] && [ -x "$at" ] || continue
+		"$at" --version | sed -E 's/.* ([0-9]+)(\..*)?$/\1/; s/ .*//'
+		return
+	done
+	echo 0
+}
+
+missing=()
+if [ "$(redis)" = 0 ]; then missing+=(redis-server); fi
+if [ "$(postgres)" = 0 ]; then missing+=(postgresql); fi
+
+if [ ${#missing[@]} -gt 0 ]; then
+	root=""
+	[ "$(id -u)" -eq 0 ] || root=sudo
+	if command -v apt-get >/dev/null; then
+		echo "installing ${missing[*]} with apt-get (no service is started; the tests start their own)"
+		# A policy of 101 keeps a package from starting a service, where there is no policy yet; this setting keeps
+		# postgresql from making a database of its own.
+		policy=/usr/sbin/policy-rc.d
+		if [ ! -e "$policy" ]; then
+			printf '#!/bin/sh\nexit 101\n' | $root tee "$policy" >/dev/null
+			$root chmod +x "$policy"
+			trap '$root rm -f "$policy"' EXIT
+		fi
+		if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+			$root mkdir -p /etc/postgresql-common
+			echo 'create_main_cluster = false' | $root tee /etc/postgresql-common/createcluster.conf >/dev/null
+		fi
+		$root apt-get update -qq
+		$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+	elif command -v brew >/dev/null; then
+		formulas=("${missing[@]/redis-server/redis}")
+		formulas=("${formulas[@]/%postgresql/postgresql@17}")
+		echo "installing ${formulas[*]} with brew"
+		brew install -q "${formulas[@]}"
+	else
+		echo "please install ${missing[*]}; this script knows apt-get and brew" >&2
+		exit 1
 	fi
-	$root apt-get update -qq
-	$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends redis-server >/dev/null
-elif command -v brew >/dev/null; then
-	echo "installing redis with brew"
-	brew install -q redis
-else
-	echo "please install redis-server 7.0 or newer; this script knows apt-get and brew" >&2
+fi
+
+if [ "$(redis)" -lt 7 ]; then
+	echo "redis-server $(redis) is too old: the tests need 7.0 or newer" >&2
 	exit 1
 fi
-check
+if [ "$(postgres)" -lt 13 ]; then
+	echo "Postgres $(postgres) is too old: the tests need 13 or newer" >&2
+	exit 1
+fi

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluicehq/sluice/internal/childproc"
+	"github.com/sluicehq/sluice/internal/postgrestest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -18,7 +19,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asSluice) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	os.Exit(postgrestest.Ending{M: m}.Run())
 }
 
 const asSluice = "TEST_BINARY_IS_SLUICE"

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/sluicehq/sluice/internal/postgrestest"
 )
 
 // command runs the program as the shell does and gives its exit code and output.
@@ -46,7 +48,7 @@ func TestToken(t *testing.T) {
 		{"no role", []string{"token", "add", "x"}, "--role"},
 		{"no name", []string{"token", "add", " ", "--role", "viewer"}, "name must be"},
 		{"a time in the past", []string{"token", "add", "x", "--role", "viewer", "--expires=-1h"}, "--expires"},
-		{"Postgres", []string{"token", "list", "--database-url", "postgres://u:hunter2@h/d"}, "not available yet"},
+		{"a Postgres that is not there", []string{"token", "list", "--database-url", "postgres://u:hunter2@127.0.0.1:1/d"}, "127.0.0.1"},
 	} {
 		code, out, stderr := command(t, append(tc.args, "--data-dir", dir)...)
 		if code == 0 || !strings.Contains(stderr, tc.says) || strings.Contains(out+stderr, "hunter2") {
@@ -57,14 +59,38 @@ func TestToken(t *testing.T) {
 
 func TestMigrate(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	for _, step := range []struct{ what, says string }{
-		{"status", "pending"}, {"up", "Ran 1 step"}, {"up", "up to date"}, {"status", "applied"}, {"down", "Undid step 1"}, {"down", "no step"}, {"status", "pending"},
-	} {
-		code, out, stderr := command(t, "migrate", step.what, "--data-dir", dir)
-		if code != 0 || !strings.Contains(out, step.says) {
-			t.Fatalf("%s: %d %q %q", step.what, code, out, stderr)
-		}
+	for _, kind := range []string{"SQLite", "Postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			place := []string{"--data-dir", t.TempDir()}
+			if kind == "Postgres" {
+				place = append(place, "--database-url", postgrestest.Shared(t))
+			}
+			do := func(says string, args ...string) {
+				t.Helper()
+				code, out, stderr := command(t, append(args, place...)...)
+				if code != 0 || !strings.Contains(out, says) {
+					t.Fatalf("%v: %d %q %q", args, code, out, stderr)
+				}
+			}
+			do("pending", "migrate", "status")
+			code, _, stderr := command(t, append([]string{"serve", "--no-auto-migrate"}, place...)...)
+			if code != exitFailed || !strings.Contains(stderr, "sluice migrate up") {
+				t.Errorf("serve on a schema that is behind: %d %q", code, stderr)
+			}
+			do("step", "migrate", "up")
+			do("up to date", "migrate", "up")
+			do("applied", "migrate", "status")
+			do("", "token", "add", "ann", "--role", "viewer")
+			do("ann", "token", "list")
+			for range 100 {
+				if _, out, _ := command(t, append([]string{"migrate", "down"}, place...)...); !strings.Contains(out, "Undid step") {
+					break
+				}
+			}
+			do("no step", "migrate", "down")
+			do("pending", "migrate", "status")
+		})
 	}
 	if _, out, _ := command(t, "migrate", "--help"); !strings.Contains(out, "down") {
 		t.Errorf("help: %q", out)

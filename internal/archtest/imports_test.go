@@ -74,7 +74,8 @@ var only = []struct {
 	{module + "/scheduler", []string{"cmd", "internal/app", "admin", "internal/replay"}, "arrows point down: cmd, app, scheduler, then the domain"},
 	{module + "/queue/linetest", nil, "a suite is for tests"},
 	{module + "/internal/redistest", nil, "a test server is for tests"},
-	{"testing", []string{"queue/linetest", "internal/redistest"}, "test code stays in tests"},
+	{module + "/internal/postgrestest", nil, "a test server is for tests"},
+	{"testing", []string{"queue/linetest", "internal/redistest", "internal/postgrestest"}, "test code stays in tests"},
 	{"pgregory.net/rapid", []string{"queue/linetest"}, "test code stays in tests"},
 }
 

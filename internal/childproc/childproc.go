@@ -21,7 +21,7 @@ type Child struct {
 // process, however that ends.
 func Start(cmd *exec.Cmd) (*Child, error) {
 	c := &Child{cmd: cmd, ended: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = &c.out, &c.out, withParent()
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = &c.out, &c.out, withParent(cmd.SysProcAttr)
 	started := make(chan error)
 	go func() {
 		// The kernel's promise is bound to the thread that started the child, so that thread stays as long as it runs.

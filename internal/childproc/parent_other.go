@@ -4,5 +4,5 @@ package childproc
 
 import "syscall"
 
-// withParent has nothing to ask for where the kernel cannot end a child with its parent.
-func withParent() *syscall.SysProcAttr { return nil }
+// withParent has nothing to add where the kernel cannot end a child with its parent.
+func withParent(asked *syscall.SysProcAttr) *syscall.SysProcAttr { return asked }

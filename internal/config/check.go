@@ -143,7 +143,7 @@ func (c *checker) databaseURL(flag, v string) Secret {
 		return ""
 	}
 	u, err := secreturl.Parse(v)
-	if err == nil && (u.Scheme != "postgres" && u.Scheme != "postgresql" || len(u.Hosts) == 0) {
+	if err == nil && (u.Scheme != "postgres" && u.Scheme != "postgresql" || len(u.Hosts) == 0 && u.Query["host"] == "") {
 		err = errors.New("is not of this form")
 	}
 	if err != nil {

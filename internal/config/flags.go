@@ -7,7 +7,7 @@ package config
 
 // Database is what commands need that work on the settings' database.
 type Database struct {
-	DatabaseURL string `name:"database-url" placeholder:"URL" secret:"true" unit:"postgres://user:password@host/name" help:"Database of settings, users and history; Postgres where several admin nodes share it." empty:"SQLite in the data folder"`
+	DatabaseURL string `name:"database-url" placeholder:"URL" secret:"true" unit:"postgres://user:password@host/name?sslmode=verify-full (libpq's parameters)" help:"Database of settings, users and history; Postgres where several admin nodes share it." empty:"SQLite in the data folder"`
 	DataDir     string `name:"data-dir" placeholder:"PATH" default:"./data" unit:"a folder, made where it is missing" help:"SQLite file, generated secret, last published settings."`
 }
 

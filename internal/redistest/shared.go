@@ -37,7 +37,7 @@ func Shared(tb testing.TB) *Server {
 // Main runs the tests of a package and ends the shared server after them:
 //
 //	func TestMain(m *testing.M) { redistest.Main(m) }
-func Main(m *testing.M) {
+func Main(m interface{ Run() int }) {
 	code := m.Run()
 	shared.mu.Lock()
 	if shared.redis != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/sluicehq/sluice/queue"
@@ -25,8 +26,8 @@ type Activation struct {
 
 // Activated notes that a queue was turned on. However many nodes tell of it: one row (invariant one-activation).
 func (s *Store) Activated(ctx context.Context, h queue.Header) error {
-	_, err := s.write.ExecContext(ctx, `INSERT INTO activations
-		(item, generation, cause, by_whom, grace, activated_ms, released_ms, reason, counts) VALUES (?, ?, ?, ?, ?, ?, 0, '', '')
+	err := s.exec(ctx, `INSERT INTO activations
+		(item, generation, cause, by_whom, grace, activated_ms, released_ms, reason, counts) VALUES ($1, $2, $3, $4, $5, $6, 0, '', '')
 		ON CONFLICT (item, generation) DO NOTHING`,
 		h.Item, h.Generation, h.Cause, h.By, h.Grace, h.ActivatedMS)
 	return unavailable("note an activation", err)
@@ -43,12 +44,12 @@ func (s *Store) Released(ctx context.Context, h queue.Header, at time.Time, reas
 		}
 		books = string(b)
 	}
-	_, err := s.write.ExecContext(ctx, `INSERT INTO activations
-		(item, generation, cause, by_whom, grace, activated_ms, released_ms, reason, counts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+	err := s.exec(ctx, `INSERT INTO activations
+		(item, generation, cause, by_whom, grace, activated_ms, released_ms, reason, counts) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (item, generation) DO UPDATE SET
-			released_ms = CASE released_ms WHEN 0 THEN excluded.released_ms ELSE released_ms END,
-			reason      = CASE reason WHEN '' THEN excluded.reason ELSE reason END,
-			counts      = CASE counts WHEN '' THEN excluded.counts ELSE counts END`,
+			released_ms = CASE activations.released_ms WHEN 0 THEN excluded.released_ms ELSE activations.released_ms END,
+			reason      = CASE activations.reason WHEN '' THEN excluded.reason ELSE activations.reason END,
+			counts      = CASE activations.counts WHEN '' THEN excluded.counts ELSE activations.counts END`,
 		h.Item, h.Generation, h.Cause, h.By, h.Grace, h.ActivatedMS, at.UnixMilli(), reason, books)
 	return unavailable("note a release", err)
 }
@@ -65,9 +66,9 @@ type HistoryFilter struct {
 func (s *Store) Activations(ctx context.Context, f HistoryFilter) ([]Activation, error) {
 	var all []Activation
 	err := each(ctx, s.read, `SELECT id, item, generation, cause, by_whom, grace, activated_ms, released_ms, reason, counts FROM activations
-		WHERE (?1 = '' OR item = ?1) AND (?2 = 0 OR activated_ms >= ?2) AND (?3 = 0 OR activated_ms < ?3) AND (?4 = 0 OR id < ?4)
-		ORDER BY id DESC LIMIT ?5`,
-		[]any{f.Item, unixMS(f.From), unixMS(f.To), f.Before, f.Most},
+		WHERE ($1 = '' OR item = $1) AND activated_ms >= $2 AND activated_ms < $3 AND id < $4
+		ORDER BY id DESC LIMIT $5`,
+		[]any{f.Item, unixMS(f.From), orNone(unixMS(f.To)), orNone(f.Before), f.Most},
 		func(rows *sql.Rows) error {
 			var a Activation
 			var activated, released int64
@@ -103,7 +104,7 @@ type AuditEntry struct {
 
 // Audit notes a write, as part of the change that it tells of.
 func (t *Tx) Audit(e AuditEntry) error {
-	return t.exec(`INSERT INTO audit (at_ms, who, role, address, action, subject, reason, before, after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	return t.exec(`INSERT INTO audit (at_ms, who, role, address, action, subject, reason, before, after) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 		t.nowMS, e.Who, e.Role, e.Address, e.Action, e.Subject, e.Reason, e.Before, e.After)
 }
 
@@ -117,7 +118,7 @@ func (s *Store) Audit(ctx context.Context, e AuditEntry) error {
 func (s *Store) AuditLog(ctx context.Context, before int64, most int) ([]AuditEntry, error) {
 	var all []AuditEntry
 	err := each(ctx, s.read, `SELECT id, at_ms, who, role, address, action, subject, reason, before, after FROM audit
-		WHERE (?1 = 0 OR id < ?1) ORDER BY id DESC LIMIT ?2`, []any{before, most},
+		WHERE id < $1 ORDER BY id DESC LIMIT $2`, []any{orNone(before), most},
 		func(rows *sql.Rows) error {
 			var e AuditEntry
 			var at int64
@@ -129,4 +130,12 @@ func (s *Store) AuditLog(ctx context.Context, before int64, most int) ([]AuditEn
 			return nil
 		})
 	return all, unavailable("read the audit", err)
+}
+
+// orNone is an upper bound: 0 bounds nothing.
+func orNone(bound int64) int64 {
+	if bound == 0 {
+		return math.MaxInt64
+	}
+	return bound
 }

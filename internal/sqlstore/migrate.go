@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/pressly/goose/v3"
-
-	"github.com/sluicehq/sluice/migrations"
 )
 
 // Step is one step of the schema.
@@ -62,7 +60,7 @@ func migrate(o Options, f func(*goose.Provider) error) error {
 	if err != nil {
 		return err
 	}
-	p, err := migrations.SQLite(s.write)
+	p, err := s.steps()
 	if err == nil {
 		err = f(p)
 	}

@@ -20,6 +20,8 @@ type querier interface {
 
 // Version is that of the settings; it rises with each change, whichever process made it.
 func (s *Store) Version(ctx context.Context) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	var v int64
 	err := s.read.QueryRowContext(ctx, `SELECT version FROM settings_meta`).Scan(&v)
 	return v, unavailable("read the settings' version", err)
@@ -27,7 +29,9 @@ func (s *Store) Version(ctx context.Context) (int64, error) {
 
 // Settings reads all settings, as of one instant.
 func (s *Store) Settings(ctx context.Context) (*settings.Settings, error) {
-	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
 		return nil, unavailable("read settings", err)
 	}
@@ -57,7 +61,7 @@ func readSettings(ctx context.Context, q querier) (*settings.Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := readTokens(ctx, q, `WHERE role = ?`, Service)
+	tokens, err := readTokens(ctx, q, `WHERE role = $1`, Service)
 	if err != nil {
 		return nil, err
 	}
@@ -88,17 +92,24 @@ type Tx struct {
 // changed settings: to the time in ms, so that it also rises past a copy that a lost database has left in the store.
 // Where f or the database fails nothing is changed.
 func (s *Store) Change(ctx context.Context, f func(*Tx) error) (*settings.Settings, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, unavailable("begin a change", err)
 	}
 	defer tx.Rollback() // after Commit it does nothing
+	if s.alone != "" {
+		if _, err := tx.ExecContext(ctx, s.alone); err != nil {
+			return nil, unavailable("begin a change", err)
+		}
+	}
 	t := &Tx{ctx: ctx, tx: tx, nowMS: s.nowMS()}
 	if err := f(t); err != nil {
 		return nil, unavailable("change", err)
 	}
 	if t.changed {
-		if err := t.exec(`UPDATE settings_meta SET version = max(version + 1, ?)`, t.nowMS); err != nil {
+		if err := t.exec(`UPDATE settings_meta SET version = CASE WHEN version < $1 THEN $1 ELSE version + 1 END`, t.nowMS); err != nil {
 			return nil, unavailable("change", err)
 		}
 	}
@@ -107,7 +118,7 @@ func (s *Store) Change(ctx context.Context, f func(*Tx) error) (*settings.Settin
 		return nil, unavailable("read the change", err)
 	}
 	if err := tx.Commit(); err != nil {
-		return nil, unavailable("commit a change", err)
+		return nil, unsure(err)
 	}
 	return after, nil
 }
@@ -117,7 +128,7 @@ func (s *Store) Change(ctx context.Context, f func(*Tx) error) (*settings.Settin
 func (s *Store) RaiseVersion(ctx context.Context, above int64) (*settings.Settings, error) {
 	return s.Change(ctx, func(t *Tx) error {
 		t.changed = true
-		return t.exec(`UPDATE settings_meta SET version = max(version, ?)`, above)
+		return t.exec(`UPDATE settings_meta SET version = CASE WHEN version < $1 THEN $1 ELSE version END`, above)
 	})
 }
 
@@ -129,7 +140,7 @@ func (t *Tx) exec(query string, args ...any) error {
 // Policy gives the policy written under exactly this pattern; "*" always exists.
 func (t *Tx) Policy(p queue.Pattern) (queue.Policy, bool, error) {
 	var body string
-	err := t.tx.QueryRowContext(t.ctx, `SELECT body FROM policies WHERE pattern = ?`, p).Scan(&body)
+	err := t.tx.QueryRowContext(t.ctx, `SELECT body FROM policies WHERE pattern = $1`, p).Scan(&body)
 	if errors.Is(err, sql.ErrNoRows) {
 		return queue.DefaultPolicy(), p == "*", nil
 	}
@@ -150,24 +161,26 @@ func (t *Tx) PutPolicy(p queue.Pattern, policy queue.Policy) error {
 		return fmt.Errorf("policy %s: %w", p, err)
 	}
 	t.changed = true
-	return t.exec(`INSERT INTO policies (pattern, body, updated_ms) VALUES (?, ?, ?)
+	return t.exec(`INSERT INTO policies (pattern, body, updated_ms) VALUES ($1, $2, $3)
 		ON CONFLICT (pattern) DO UPDATE SET body = excluded.body, updated_ms = excluded.updated_ms`, p, string(body), t.nowMS)
 }
 
 // DeletePolicy removes the policy of a pattern; "*" has its defaults from then on.
 func (t *Tx) DeletePolicy(p queue.Pattern) error {
 	t.changed = true
-	return t.exec(`DELETE FROM policies WHERE pattern = ?`, p)
+	return t.exec(`DELETE FROM policies WHERE pattern = $1`, p)
 }
 
 // SetSwitch moves the switch over all items.
 func (t *Tx) SetSwitch(to settings.Switch) error {
 	t.changed = true
-	return t.exec(`UPDATE settings_meta SET switch = ?`, to)
+	return t.exec(`UPDATE settings_meta SET switch = $1`, to)
 }
 
 // each runs a query and f on each row.
 func each(ctx context.Context, q querier, query string, args []any, f func(*sql.Rows) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err

@@ -1,5 +1,9 @@
 // Package sqlstore keeps what operators decide and what happened: settings, tokens, history, audit. It is never on a
-// visitor's path. SQLite in the data folder; what a method has returned for stays after kill -9 and loss of power.
+// visitor's path. SQLite in the data folder, or Postgres where several admin nodes share it; what a method has returned
+// for stays after kill -9 and loss of power.
+//
+// Each query is written once, in what both databases understand: parameters are $1, $2, …; an upsert is ON CONFLICT;
+// the greater of two is a CASE.
 package sqlstore
 
 import (
@@ -8,24 +12,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/pressly/goose/v3"
-	"modernc.org/sqlite" // and the driver "sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/sluicehq/sluice/internal/clock"
 	"github.com/sluicehq/sluice/internal/fault"
 	"github.com/sluicehq/sluice/internal/settings"
-	"github.com/sluicehq/sluice/migrations"
 )
-
-// FileName is that of the SQLite database in the data folder.
-const FileName = "sluice.db"
 
 // Faults of the database.
 var (
@@ -43,11 +38,15 @@ type Options struct {
 	Clock       clock.Clock // nil = clock.System
 }
 
+// patience is how long one method may take. A database that stopped in its tracks looks like one that is slow.
+const patience = 5 * time.Second
+
 // Store is an open database. Safe for use by many goroutines, beside other processes.
 type Store struct {
-	// One connection writes, so that writers of this process line up instead of finding the database locked.
-	write, read *sql.DB
+	write, read *sql.DB // one and the same on Postgres
 	clock       clock.Clock
+	steps       func() (*goose.Provider, error)
+	alone       string // a statement that makes a transaction the only writer; "" = it is from its beginning
 }
 
 // Open opens the database, checks its schema and gives it its owner id where it is new.
@@ -63,56 +62,17 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 func open(o Options) (*Store, error) {
+	if o.Clock == nil {
+		o.Clock = clock.System{}
+	}
 	if o.URL != "" {
-		return nil, errors.New("--database-url: Postgres is not available yet; leave it empty for SQLite in --data-dir")
+		return openPostgres(o)
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("--data-dir: %w", err)
-	}
-	path := filepath.Join(o.Dir, FileName)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite would make it readable to all
-	if err != nil {
-		return nil, fmt.Errorf("--data-dir: %w", err)
-	}
-	if err := f.Close(); err != nil {
-		return nil, fmt.Errorf("--data-dir: %w", err)
-	}
-	s := &Store{clock: o.Clock}
-	if s.clock == nil {
-		s.clock = clock.System{}
-	}
-	// synchronous FULL: in WAL mode NORMAL may lose the last commits with the power.
-	const pragmas = "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
-	name := "file:" + (&url.URL{Path: path}).EscapedPath()
-	if s.write, err = sql.Open("sqlite", name+pragmas+"&_txlock=immediate"); err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	s.write.SetMaxOpenConns(1)
-	if err := connect(s.write); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), s.write.Close())
-	}
-	if s.read, err = sql.Open("sqlite", name+pragmas+"&_pragma=query_only(1)"); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), s.write.Close())
-	}
-	s.read.SetMaxOpenConns(4)
-	return s, nil
-}
-
-// connect makes the first connection, which turns a new file to WAL. SQLite refuses that at once, busy timeout or not,
-// where another process is about to do the same: asking again is all it takes.
-func connect(db *sql.DB) error {
-	const patience, between = 5 * time.Second, 10 * time.Millisecond
-	for end := time.Now().Add(patience); ; time.Sleep(between) {
-		err := db.Ping()
-		var of *sqlite.Error
-		if busy := errors.As(err, &of) && of.Code()&0xff == sqlite3.SQLITE_BUSY; !busy || time.Now().After(end) {
-			return err
-		}
-	}
+	return openSQLite(o)
 }
 
 func (s *Store) prepare(ctx context.Context, autoMigrate bool) error {
-	p, err := migrations.SQLite(s.write)
+	p, err := s.steps()
 	if err != nil {
 		return err
 	}
@@ -133,7 +93,7 @@ func (s *Store) prepare(ctx context.Context, autoMigrate bool) error {
 		}
 	}
 	_, err = s.write.ExecContext(ctx,
-		`INSERT INTO settings_meta (id, owner, version, switch) VALUES (1, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		`INSERT INTO settings_meta (id, owner, version, switch) VALUES (1, $1, $2, $3) ON CONFLICT (id) DO NOTHING`,
 		strings.ToLower(rand.Text()), s.nowMS(), settings.Normal)
 	if err != nil {
 		return fmt.Errorf("name the database: %w", err)
@@ -155,7 +115,19 @@ func up(ctx context.Context, p *goose.Provider) error {
 func (s *Store) Close() error { return errors.Join(s.read.Close(), s.write.Close()) }
 
 // Ping reports whether the database answers.
-func (s *Store) Ping(ctx context.Context) error { return unavailable("ping", s.read.PingContext(ctx)) }
+func (s *Store) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return unavailable("ping", s.read.PingContext(ctx))
+}
+
+// exec runs one statement that is a change of its own.
+func (s *Store) exec(ctx context.Context, query string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := s.write.ExecContext(ctx, query, args...)
+	return err
+}
 
 func (s *Store) nowMS() int64 { return s.clock.Now().UnixMilli() }
 
@@ -165,4 +137,13 @@ func unavailable(doing string, err error) error {
 		return err
 	}
 	return ErrUnavailable.Because(fmt.Errorf("%s: %w", doing, err))
+}
+
+// unsure is unavailable for a commit that was not answered: the change may have been made as a whole, or not at all.
+func unsure(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return ErrUnavailable.With("The settings database stopped answering while it took the change. Read it again to see whether it was made.").
+		Because(fmt.Errorf("commit a change: %w", err))
 }

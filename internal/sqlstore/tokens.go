@@ -70,13 +70,13 @@ func (t *Tx) AddToken(name string, role Role, expires time.Time) (Token, string,
 		CreatedAt: fromMS(t.nowMS), ExpiresAt: fromMS(unixMS(expires)),
 	}
 	t.changed = true
-	return made, plain, t.exec(`INSERT INTO tokens (id, hash, name, role, created_ms, expires_ms, last_used_ms) VALUES (?, ?, ?, ?, ?, ?, 0)`,
+	return made, plain, t.exec(`INSERT INTO tokens (id, hash, name, role, created_ms, expires_ms, last_used_ms) VALUES ($1, $2, $3, $4, $5, $6, 0)`,
 		made.ID, made.Hash.String(), name, role, t.nowMS, unixMS(expires))
 }
 
 // DeleteToken ends a token at once and gives what it was; ErrNotFound where there is none.
 func (t *Tx) DeleteToken(id string) (Token, error) {
-	found, err := readTokens(t.ctx, t.tx, `WHERE id = ?`, id)
+	found, err := readTokens(t.ctx, t.tx, `WHERE id = $1`, id)
 	if err != nil {
 		return Token{}, err
 	}
@@ -84,7 +84,7 @@ func (t *Tx) DeleteToken(id string) (Token, error) {
 		return Token{}, ErrNotFound.With("There is no such token.")
 	}
 	t.changed = true
-	return found[0], t.exec(`DELETE FROM tokens WHERE id = ?`, id)
+	return found[0], t.exec(`DELETE FROM tokens WHERE id = $1`, id)
 }
 
 // Tokens lists all tokens, oldest first.
@@ -97,7 +97,7 @@ func (s *Store) Tokens(ctx context.Context) ([]Token, error) {
 func (s *Store) NoteUses(ctx context.Context, last map[string]time.Time) error {
 	_, err := s.Change(ctx, func(t *Tx) error {
 		for id, at := range last {
-			if err := t.exec(`UPDATE tokens SET last_used_ms = max(last_used_ms, ?) WHERE id = ?`, at.UnixMilli(), id); err != nil {
+			if err := t.exec(`UPDATE tokens SET last_used_ms = $1 WHERE id = $2 AND last_used_ms < $1`, at.UnixMilli(), id); err != nil {
 				return err
 			}
 		}
