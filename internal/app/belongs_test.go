@@ -47,7 +47,7 @@ func TestAnswersBelongToWhoeverAsked(t *testing.T) {
 	r.via = slowly(t, r.redis.Addr(), 300*time.Millisecond)
 	r.start(1, nil)
 	r.policy("sku-1", map[string]any{"inflow_per_second": 20, "on_store_failure": "closed"})
-	r.must("POST", "/items/sku-1/activate", nil)
+	r.activate("sku-1")
 	keys := r.keyring()
 	var whole, away, cut atomic.Int64
 	const at = 64 // jars at once: more would be an outage to a store this slow

@@ -68,11 +68,11 @@ func TestABusyItemStarvesNoOther(t *testing.T) {
 	r.must("PATCH", "/policies/huge", map[string]any{"inflow_per_second": 1000, "abandon_seconds": 3600})
 	r.must("PATCH", "/policies/small-*", map[string]any{"inflow_per_second": 1, "abandon_seconds": 3600})
 	until(200 * time.Millisecond)
-	r.must("POST", "/items/huge/activate", nil)
+	r.activate("huge")
 	fill("huge", people)
 	for k := range items - 1 {
 		item := fmt.Sprintf("small-%d", k)
-		r.must("POST", "/items/"+item+"/activate", nil)
+		r.activate(item)
 		fill(queue.Item(item), 20)
 	}
 	admitted := func() map[string]float64 {
@@ -131,7 +131,7 @@ func TestGaugesAgreeWithTheLiveView(t *testing.T) {
 		return live["waiting"] == waiting && live["running"] == running &&
 			shown["sluice_waiting"] == waiting && shown["sluice_running"] == running
 	}
-	r.eventually(2*time.Second, "gauges show 2 waiting and 4 inside", func() bool { return agree(2, 4) })
+	r.eventually(5*time.Second, "gauges show 2 waiting and 4 inside", func() bool { return agree(2, 4) })
 	if !full {
 		return // the rest waits for claims to lapse
 	}
@@ -156,7 +156,7 @@ func TestNoScriptTakesLong(t *testing.T) {
 	}
 	r.must("PATCH", "/policies/sku-1", map[string]any{"inflow_per_second": 0, "abandon_seconds": 3600, "claim_seconds": 10})
 	until(200 * time.Millisecond)
-	r.must("POST", "/items/sku-1/activate", nil)
+	r.activate("sku-1")
 	line := redisline.New(redisline.Options{Client: client, Prefix: r.prefix})
 	for n := 0; n < people; n += 200 {
 		asks := make([]queue.Ask, 200)

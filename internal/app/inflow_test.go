@@ -72,7 +72,7 @@ func TestInflowZeroLetsNobodyIn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.policy("sku-1", map[string]any{"inflow_per_second": 50, "max_active_users": 10})
-	r.must("POST", "/items/sku-1/activate", nil)
+	r.activate("sku-1")
 	r.must("POST", "/items/sku-1/inflow", map[string]any{"inflow_per_second": 0})
 	people := make([]*visitor, 20)
 	for i := range people {
@@ -124,7 +124,7 @@ func TestAVeryLowRateAndLostAnswers(t *testing.T) {
 	}
 	r := newRig(t, 2)
 	r.policy("sku-1", map[string]any{"inflow_per_second": 0, "abandon_seconds": 3600})
-	r.must("POST", "/items/sku-1/activate", nil)
+	r.activate("sku-1")
 	visitors := make([]*visitor, people)
 	for i := range visitors {
 		visitors[i] = r.visitor()

@@ -141,7 +141,7 @@ func TestANodeWithoutAStoreThatIsKilled(t *testing.T) {
 	r := newRig(t, 0)
 	r.redis = nil
 	kill := r.startProcess(0)
-	r.must("POST", "/items/sku-1/activate", nil)
+	r.activate("sku-1")
 	r.must("POST", "/items/sku-1/inflow", map[string]any{"inflow_per_second": 0})
 	people := make([]*visitor, waiting+inside)
 	for i := range people {

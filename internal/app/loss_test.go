@@ -53,7 +53,9 @@ func TestALineSurvivesTheLossOfTheStore(t *testing.T) {
 		people = 2000
 	}
 	r := newRig(t, 3)
-	r.must("POST", "/items/sku-1/activate", nil)
+	// Closed: a store that is late on a busy machine keeps people waiting in place of letting them by.
+	r.policy("sku-1", map[string]any{"on_store_failure": "closed"})
+	r.activate("sku-1")
 	r.must("POST", "/items/sku-1/inflow", map[string]any{"inflow_per_second": inflow})
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(people/inflow+45)*time.Second)

@@ -23,7 +23,7 @@ func newMemoryRig(t *testing.T) *rig {
 func TestPlacesAndPassesOutliveARestartWithoutAStore(t *testing.T) {
 	t.Parallel()
 	r := newMemoryRig(t)
-	r.must("POST", "/items/sku-1/activate", nil)
+	r.activate("sku-1")
 	r.must("POST", "/items/sku-1/inflow", map[string]any{"inflow_per_second": 0})
 	visitors := make([]*visitor, 100)
 	for k := range visitors {
@@ -60,7 +60,7 @@ func TestPlacesAndPassesOutliveARestartWithoutAStore(t *testing.T) {
 		}
 	}
 	r.must("POST", "/items/sku-1/deactivate", map[string]any{"confirm": "sku-1"})
-	r.must("POST", "/items/sku-1/activate", nil)
+	r.activate("sku-1")
 	if again := r.must("GET", "/items/sku-1", nil); again["generation"].(float64) <= before["generation"].(float64) {
 		t.Errorf("generation %v used again", again["generation"])
 	}

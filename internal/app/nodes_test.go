@@ -29,7 +29,7 @@ func TestAChangeIsInForceOnAllNodesWithinASecond(t *testing.T) {
 		}
 	}
 	r.policy("sku-1", map[string]any{"inflow_per_second": 0})
-	r.must("POST", "/items/sku-1/activate", nil)
+	r.activate("sku-1")
 	everywhere("wait after activation", "wait")
 	generation := r.visitor().check(1, "sku-1").Queue.Generation
 

@@ -247,6 +247,15 @@ func (r *rig) policy(item string, fields map[string]any) {
 	until(100 * time.Millisecond) // a node that has not heard yet does within a second; most have by now
 }
 
+// activate turns an item's queue on by hand, and waits until every node has heard of it. It makes no place.
+func (r *rig) activate(item string) {
+	r.t.Helper()
+	r.must("POST", "/items/"+item+"/activate", nil)
+	for i := range r.nodes {
+		r.eventually(time.Second, "the queue is on at every node", func() bool { return r.visitor().status(i, item).Reason != "queue_off" })
+	}
+}
+
 // answer is a visitor's answer.
 type answer struct {
 	Status  int `json:"-"`

@@ -35,7 +35,7 @@ func TestANodeThatMovesNoLinesHasNoShareOfTheItems(t *testing.T) {
 	r.policy("*", map[string]any{"inflow_per_second": 20})
 	for i := range 16 {
 		item := fmt.Sprintf("sku-%d", i)
-		r.must("POST", "/items/"+item+"/activate", nil)
+		r.activate(item)
 		v := r.visitor()
 		if a := v.check(0, item); a.Action != "wait" && a.Reason != "admitted" { // admitted at once where this took a while
 			t.Fatalf("%s: %+v", item, a)

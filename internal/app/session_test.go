@@ -77,7 +77,7 @@ func TestTheFirstRequestsOfABrowserRace(t *testing.T) {
 	const browsers = 100
 	r := newRig(t, 2)
 	r.policy("sku-1", map[string]any{"inflow_per_second": 0, "abandon_seconds": 30})
-	r.must("POST", "/items/sku-1/activate", nil)
+	r.activate("sku-1")
 	jars := make([]*http.Client, browsers)
 	get := func(c *http.Client, i int, path string, header ...string) string {
 		req, err := http.NewRequest("GET", "http://"+r.nodes[i].Addresses().Visitor+path, nil)

@@ -73,7 +73,7 @@ func TestNodesWithoutTheStreamOfChangesFollowAllTheSame(t *testing.T) {
 			r.eventually(10*time.Second, c.name+": released", func() bool { return r.must("GET", "/items/sku-1", nil)["state"] == "off" })
 			r.eventually(c.most, c.name+": off at all nodes", func() bool {
 				for i := range r.nodes {
-					if a := r.visitor().check(i, "sku-1"); a.Reason != "queue_off" {
+					if a := r.visitor().status(i, "sku-1"); a.Reason != "queue_off" { // a check is traffic, which turns it on
 						return false
 					}
 				}

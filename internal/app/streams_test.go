@@ -57,7 +57,7 @@ func TestStreamsThatAreCutLeaveNothingBehind(t *testing.T) {
 	}
 	r := newRigOf(t, 1, jars+100)
 	r.policy("sku-1", map[string]any{"inflow_per_second": 0, "abandon_seconds": 600})
-	r.must("POST", "/items/sku-1/activate", nil)
+	r.activate("sku-1")
 	visitors := make([]*visitor, jars)
 	for i := range visitors {
 		visitors[i] = r.visitor()

@@ -214,7 +214,7 @@ func TestJoinsWhileTheQueueGoesOff(t *testing.T) {
 func TestKeysLiveAsLongAsTheirQueue(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
-	r.must("POST", "/items/sku-1/activate", nil)
+	r.activate("sku-1")
 	inside := r.visitor()
 	inside.check(0, "sku-1")
 	r.must("POST", "/items/sku-1/admit", map[string]any{"count": 1})

@@ -10,7 +10,7 @@ func TestAWipedStoreMovesNobodyByADigit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	r.policy("sku-1", map[string]any{"inflow_per_second": 0})
-	r.must("POST", "/items/sku-1/activate", nil)
+	r.activate("sku-1")
 	three := make([]*visitor, 3)
 	together(3, func(k int) {
 		three[k] = r.visitor()
