@@ -59,7 +59,7 @@ func TestMovingNodesThatAreKilledLoseNobody(t *testing.T) {
 	r.must("PATCH", "/policies/sku-1", map[string]any{
 		"inflow_per_second": 10_000, "abandon_seconds": 86400, "claim_seconds": 3600, "session_seconds": 86400,
 	})
-	r.must("POST", "/items/sku-1/activate", nil)
+	r.activate("sku-1")
 	r.must("POST", "/items/sku-1/pause", nil)
 	sample := make([]*visitor, 50)
 	for i := range sample {

@@ -251,7 +251,10 @@ func (r *rig) policy(item string, fields map[string]any) {
 func (r *rig) activate(item string) {
 	r.t.Helper()
 	r.must("POST", "/items/"+item+"/activate", nil)
-	for i := range r.nodes {
+	for i, n := range r.nodes {
+		if n == nil || n.Addresses().Visitor == "" {
+			continue // not started, or no gate
+		}
 		r.eventually(time.Second, "the queue is on at every node", func() bool { return r.visitor().status(i, item).Reason != "queue_off" })
 	}
 }
