@@ -28,7 +28,7 @@ func (g *Gate) authorize(c *gin.Context) error {
 		return nil
 	}
 	q := g.ask(item)
-	allowOrigin(h, r, &q.policy)
+	allowOrigin(h, r, q.policy)
 	q.peek = peeks(r) || o.method == http.MethodHead
 	q.asset, q.media = asset(r)
 	q.counts = !q.peek && !q.asset

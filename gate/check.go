@@ -30,7 +30,7 @@ func (g *Gate) preflight(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	preflight(c.Writer.Header(), c.Request, &q.policy)
+	preflight(c.Writer.Header(), c.Request, q.policy)
 	c.Status(http.StatusNoContent)
 	return nil
 }

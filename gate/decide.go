@@ -12,8 +12,8 @@ import (
 // question is one visitor's request at one item.
 type question struct {
 	item    queue.Item
-	pattern queue.Pattern
-	policy  queue.Policy
+	pattern queue.Pattern // that the policy was written for
+	policy  *queue.Policy // read only
 	limits  queue.Limits
 	swtch   settings.Switch // the switch over all items
 	who     *caller
@@ -32,8 +32,8 @@ type question struct {
 func (g *Gate) ask(item queue.Item) *question {
 	s := g.Settings.Now()
 	q := &question{item: item, swtch: s.Switch(), nowMS: g.nowMS()}
-	q.pattern, q.policy = s.For(item)
-	q.limits = q.policy.Limits(max(1, s.Version())) // a node without settings has its defaults' numbers, not none
+	rule := s.Rule(item)
+	q.pattern, q.policy, q.limits = rule.Pattern, &rule.Policy, rule.Limits
 	q.limits.Hold = q.swtch == settings.Hold
 	return q
 }
@@ -74,7 +74,7 @@ func (g *Gate) decide(ctx context.Context, q *question) (verdict, error) {
 		v := passes(PassValid, h)
 		v.pass, v.waiting = q.who.pass, g.flows.waiting(h)
 		if !q.peek && !q.stream {
-			v.pass = g.renewed(q.item, q.who.id(), q.who.pass, &q.policy, q.nowMS)
+			v.pass = g.renewed(q.item, q.who.id(), q.who.pass, q.policy, q.nowMS)
 		}
 		return v, nil
 	}

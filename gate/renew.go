@@ -59,8 +59,7 @@ func (g *Gate) renewOne(token string) (fresh string, endsMS int64, why string) {
 	if !g.holds(g.Board.Get(item), item, v, stub) {
 		return "", 0, "ended"
 	}
-	_, policy := g.Settings.Now().For(item)
-	given := g.renewed(item, v, stub, &policy, g.nowMS())
+	given := g.renewed(item, v, stub, &g.Settings.Now().Rule(item).Policy, g.nowMS())
 	if given == stub {
 		return token, stub.EndsMS, ""
 	}

@@ -20,7 +20,7 @@ func (g *Gate) about(c *gin.Context) (*question, error) {
 		return nil, err
 	}
 	q := g.ask(item)
-	allowOrigin(c.Writer.Header(), c.Request, &q.policy)
+	allowOrigin(c.Writer.Header(), c.Request, q.policy)
 	return q, nil
 }
 

@@ -1,74 +1,62 @@
 package queue
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Policies finds the policy of an item among many. It does not change once made; make a new one on a change.
 type Policies struct {
-	exact map[Item]Policy
-	// globs are kept by literal prefix, so that a look-up tries the prefixes of the item, longest first, and not every
-	// pattern: O(longest prefix + patterns that share one).
-	globs   map[string][]rule
-	lengths []int // of the prefixes that occur, longest first
+	exact   map[Item]*Rule
+	globs   globs
+	missing Rule // for items that nothing matches
 	version int64
 }
 
-type rule struct {
-	pattern Pattern
-	policy  Policy
+// Rule is what is in force for an item. Read only.
+type Rule struct {
+	Pattern Pattern // the one that the policy was written for
+	Policy  Policy
+	Limits  Limits // the policy's numbers that a line obeys
 }
 
-// NewPolicies makes the finder. The version is that of the settings; it rises with each write.
+// NewPolicies makes the finder. The version is that of the settings; it rises with each write. Nodes that know none yet
+// send limits of version 1, which any settings replace.
 func NewPolicies(version int64, byPattern map[Pattern]Policy) *Policies {
-	ps := &Policies{exact: map[Item]Policy{}, globs: map[string][]rule{}, version: version}
-	seen := map[int]bool{}
+	rule := func(p Pattern, policy Policy) Rule { return Rule{p, policy, policy.Limits(max(1, version))} }
+	ps := &Policies{exact: map[Item]*Rule{}, missing: rule("*", DefaultPolicy()), version: version}
+	var globs []*glob
 	for pattern, policy := range byPattern {
+		r := rule(pattern, policy)
 		if pattern.Exact() {
-			ps.exact[Item(pattern)] = policy
-			continue
-		}
-		prefix := pattern.prefix()
-		ps.globs[prefix] = append(ps.globs[prefix], rule{pattern, policy})
-		if !seen[len(prefix)] {
-			seen[len(prefix)] = true
-			ps.lengths = append(ps.lengths, len(prefix))
+			ps.exact[Item(pattern)] = &r
+		} else {
+			globs = append(globs, &glob{Rule: r, literals: pattern.literals()})
 		}
 	}
-	for _, rules := range ps.globs {
-		slices.SortFunc(rules, func(a, b rule) int { return a.pattern.Compare(b.pattern) })
-	}
-	slices.Sort(ps.lengths)
-	slices.Reverse(ps.lengths)
+	ps.globs = indexGlobs(globs)
 	return ps
 }
 
 // Version is that of the settings the policies come from.
 func (ps *Policies) Version() int64 { return ps.version }
 
-// For gives the policy in force for an item and the pattern that it comes from: the most specific match, else the
-// default policy under "*".
+// Rule gives what is in force for an item: the most specific match, else the default policy under "*".
+func (ps *Policies) Rule(item Item) *Rule {
+	if r, ok := ps.exact[item]; ok {
+		return r
+	}
+	if r := ps.globs.find(string(item)); r != nil {
+		return r
+	}
+	return &ps.missing
+}
+
+// For gives the policy of Rule and the pattern that it comes from.
 func (ps *Policies) For(item Item) (Pattern, Policy) {
-	if p, ok := ps.exact[item]; ok {
-		return Pattern(item), p
-	}
-	for _, n := range ps.lengths {
-		if n > len(item) {
-			continue
-		}
-		for _, r := range ps.globs[string(item[:n])] {
-			if r.pattern.Match(item) {
-				return r.pattern, r.policy
-			}
-		}
-	}
-	return "*", DefaultPolicy()
+	r := ps.Rule(item)
+	return r.Pattern, r.Policy
 }
 
 // Exact lists the items that have a policy of their own.
-func (ps *Policies) Exact() []Item {
-	items := make([]Item, 0, len(ps.exact))
-	for item := range ps.exact {
-		items = append(items, item)
-	}
-	slices.Sort(items)
-	return items
-}
+func (ps *Policies) Exact() []Item { return slices.Sorted(maps.Keys(ps.exact)) }

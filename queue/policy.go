@@ -221,30 +221,33 @@ func (p Pattern) Exact() bool { return !strings.Contains(string(p), "*") }
 // prefix is the literal part before the first star.
 func (p Pattern) prefix() string { return strings.SplitN(string(p), "*", 2)[0] }
 
+// literals are what stands between the stars; the first and the last may be empty.
+func (p Pattern) literals() []string { return strings.Split(string(p), "*") }
+
 // Match reports whether the item is one of the pattern's. Linear in pattern and item for one star, and never worse
 // than their product.
-func (p Pattern) Match(item Item) bool {
-	if p == "*" { // of most items, on the way of every check
-		return true
+func (p Pattern) Match(item Item) bool { return matches(p.literals(), string(item)) }
+
+// matches reports whether s is the literals in their order with anything between them, the first at its beginning and
+// the last at its end.
+func matches(literals []string, s string) bool {
+	first, rest := literals[0], literals[1:]
+	if len(rest) == 0 {
+		return first == s
 	}
-	parts := strings.Split(string(p), "*")
-	s := string(item)
-	if len(parts) == 1 {
-		return parts[0] == s
-	}
-	first, last := parts[0], parts[len(parts)-1]
 	if !strings.HasPrefix(s, first) {
 		return false
 	}
 	s = s[len(first):]
-	for _, mid := range parts[1 : len(parts)-1] {
+	last := len(rest) - 1
+	for _, mid := range rest[:last] {
 		i := strings.Index(s, mid)
 		if i < 0 {
 			return false
 		}
 		s = s[i+len(mid):]
 	}
-	return strings.HasSuffix(s, last)
+	return strings.HasSuffix(s, rest[last])
 }
 
 // Compare orders patterns by how specific they are, the most specific first: exact, then the longest literal prefix,

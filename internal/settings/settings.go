@@ -92,14 +92,15 @@ func (s *Settings) Switch() Switch { return s.data.Switch }
 // Policies finds the policy of an item.
 func (s *Settings) Policies() *queue.Policies { return s.policies }
 
+// Rule gives what is in force for an item. Read only.
+func (s *Settings) Rule(item queue.Item) *queue.Rule { return s.policies.Rule(item) }
+
 // For gives the policy in force for an item and the pattern it comes from.
 func (s *Settings) For(item queue.Item) (queue.Pattern, queue.Policy) { return s.policies.For(item) }
 
-// Limits gives the numbers that an item's line obeys: its policy's, and the switch's hold. Nodes that know nothing yet
-// send version 1, which any settings replace.
+// Limits gives the numbers that an item's line obeys: its policy's, and the switch's hold.
 func (s *Settings) Limits(item queue.Item) queue.Limits {
-	_, policy := s.For(item)
-	l := policy.Limits(max(1, s.Version()))
+	l := s.Rule(item).Limits
 	l.Hold = s.Switch() == Hold
 	return l
 }
