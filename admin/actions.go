@@ -175,7 +175,7 @@ func (a *Admin) Act(ctx context.Context, by Identity, o ItemOrder) (queue.Switch
 	}
 	if report.Changed {
 		a.tell(o, report)
-		a.audit(ctx, entry(by, "item."+string(o.Action), string(o.Item), o.Reason, headerView(report.Before), o.after(report)))
+		a.audit(ctx, Entry(by, "item."+string(o.Action), string(o.Item), o.Reason, headerView(report.Before), o.after(report)))
 	}
 	a.seen(report.Header)
 	return report, nil

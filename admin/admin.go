@@ -11,11 +11,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sluicehq/sluice/internal/clock"
+	"github.com/sluicehq/sluice/internal/proxies"
 	"github.com/sluicehq/sluice/internal/settings"
 	"github.com/sluicehq/sluice/internal/sqlstore"
 	"github.com/sluicehq/sluice/queue"
@@ -38,7 +40,7 @@ type Options struct {
 	Line      Line
 	Board     *queue.Board
 	Clock     clock.Clock   // nil = clock.System
-	Every     time.Duration // between two looks at the database for what other processes wrote; 0 = 1 s
+	Every     time.Duration // between two looks at the database for what other processes wrote; 0 = 500 ms
 	Events    *Events       // nil = its own
 	// Reserved gives the active users of an item at this moment: who is inside when its queue turns on. nil = nobody.
 	Reserved func(context.Context, queue.Item) int64
@@ -48,8 +50,10 @@ type Options struct {
 	FindRef func(ctx context.Context, item queue.Item, ref string) (v queue.Visitor, found bool, err error)
 	// Seen is told each header that the line answers with.
 	Seen           func(queue.Header)
-	BootstrapToken string       // an admin for automation; "" = none
-	Log            *slog.Logger // nil = slog.Default()
+	BootstrapToken string          // an admin for automation; "" = none
+	URL            *url.URL        // what operators' browsers see; nil = http://localhost:8081
+	Proxies        proxies.Trusted // whose X-Forwarded-For is believed
+	Log            *slog.Logger    // nil = slog.Default()
 }
 
 // Admin is the admin API.
@@ -57,7 +61,10 @@ type Admin struct {
 	o             Options
 	log           *slog.Logger
 	handler       http.Handler
-	tokens        atomic.Pointer[map[settings.Hash]sqlstore.Token] // all, in memory: item actions need no SQL
+	origins       *http.CrossOriginProtection
+	tokens        atomic.Pointer[map[settings.Hash]sqlstore.Token]
+	sessions      atomic.Pointer[sessions]
+	logins        logins
 	history       *subscription
 	tokensVersion atomic.Int64 // of the settings that tokens belong to
 	streams       atomic.Int64
@@ -76,7 +83,7 @@ func New(ctx context.Context, o Options) (*Admin, error) {
 		o.Clock = clock.System{}
 	}
 	if o.Every == 0 {
-		o.Every = time.Second
+		o.Every = 500 * time.Millisecond
 	}
 	if o.Events == nil {
 		o.Events = new(Events)
@@ -87,7 +94,13 @@ func New(ctx context.Context, o Options) (*Admin, error) {
 	if o.Seen == nil {
 		o.Seen = func(queue.Header) {}
 	}
-	a := &Admin{o: o, log: o.Log, used: map[string]time.Time{}}
+	if o.URL == nil {
+		o.URL = &url.URL{Scheme: "http", Host: "localhost:8081"}
+	}
+	a := &Admin{o: o, log: o.Log, used: map[string]time.Time{}, origins: http.NewCrossOriginProtection(), logins: newLogins()}
+	if err := a.origins.AddTrustedOrigin(o.URL.Scheme + "://" + o.URL.Host); err != nil {
+		return nil, fmt.Errorf("--admin-url: %w", err)
+	}
 	a.history = o.Events.subscribe(historyBacklog)
 	a.handler = a.routes()
 	if err := a.start(ctx); err != nil {
@@ -125,7 +138,7 @@ func (a *Admin) start(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := a.loadTokens(ctx); err != nil {
+	if err := errors.Join(a.loadTokens(ctx), a.loadSessions(ctx)); err != nil {
 		return err
 	}
 	err = a.inForce(ctx, now)
@@ -162,13 +175,13 @@ func (a *Admin) inForce(ctx context.Context, s *settings.Settings) error {
 	return nil
 }
 
-// change writes settings, brings them into force, and gives them. What the store does not take is published later.
+// change writes settings, brings them into force, and gives them (nil where f changed none). What the store does not take is published later.
 func (a *Admin) change(ctx context.Context, f func(*sqlstore.Tx) error) (*settings.Settings, error) {
 	after, err := a.o.Store.Change(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	if after.Version() > a.o.Settings.Now().Version() {
+	if after != nil && after.Version() > a.o.Settings.Now().Version() {
 		_ = a.inForce(ctx, after) // logged there
 	}
 	return after, nil

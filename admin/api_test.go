@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -79,47 +78,6 @@ func template(path string) string {
 		}
 	}
 	return strings.Join(parts, "/")
-}
-
-// Every role on every route: 401 without, 403 with too little, else neither.
-func TestRoles(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, nil)
-	tokens := map[sqlstore.Role]string{}
-	for _, role := range sqlstore.Roles() {
-		tokens[role] = f.token(role)
-	}
-	for _, r := range f.table() {
-		if r.path == "/events" {
-			continue // a stream has no end; TestStream asks for it
-		}
-		path := base + strings.NewReplacer(":pattern", "p", ":item", "x", ":visitor", "abcdefghijklmnop", ":id", "none").Replace(r.path)
-		for _, bad := range []string{"", "sluice_nonsense", root + "x"} {
-			got := f.as(bad, r.method, path, `{}`).want(t, 401, "unauthorized")
-			if got.Header.Get("WWW-Authenticate") == "" {
-				t.Errorf("%s %s: no WWW-Authenticate", r.method, path)
-			}
-		}
-		for role, token := range tokens {
-			got := f.as(token, r.method, path, `{}`)
-			allowed := got.Code != http.StatusForbidden && got.Code != http.StatusUnauthorized
-			want := may(role, r.least) && (r.method != "PATCH" || role != sqlstore.Marketer) // marketer: TestMarketer…
-			if allowed != want {
-				t.Errorf("%s %s by %s: %d %s", r.method, path, role, got.Code, got.Body)
-			}
-		}
-	}
-}
-
-func TestNoRoleIsDefaultDeny(t *testing.T) {
-	t.Parallel()
-	for _, has := range append(sqlstore.Roles(), "", "root") {
-		for _, least := range []sqlstore.Role{"", "root", sqlstore.Service} {
-			if may(has, least) {
-				t.Errorf("%q may what needs %q", has, least)
-			}
-		}
-	}
 }
 
 func TestHeaders(t *testing.T) {

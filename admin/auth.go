@@ -1,18 +1,15 @@
 package admin
 
 import (
-	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluicehq/sluice/internal/fault"
 	"github.com/sluicehq/sluice/internal/problem"
 	"github.com/sluicehq/sluice/internal/settings"
 	"github.com/sluicehq/sluice/internal/sqlstore"
@@ -27,12 +24,24 @@ func may(has, least sqlstore.Role) bool {
 	return h >= 0 && l >= 0 && h >= l
 }
 
+// Via is how it is known who asks.
+type Via string
+
+// The ways.
+const (
+	ViaToken       Via = "token"
+	ViaBootstrap   Via = "bootstrap" // the token of --bootstrap-admin-token
+	ViaSession     Via = "session"   // a person's browser
+	ViaCommandLine Via = "command line"
+)
+
 // Identity is who asks for something, and from where.
 type Identity struct {
-	ID      string // "" = the bootstrap token
+	ID      string // of the user or the token; "" = neither
 	Name    string
 	Role    sqlstore.Role
-	Address string // the peer's own: what a header says of it can be forged
+	Via     Via
+	Address string // the peer's own, or what a trusted proxy says of it: anything else can be forged
 }
 
 // May reports whether the role reaches the least one that is needed.
@@ -40,31 +49,50 @@ func (i Identity) May(least sqlstore.Role) bool { return may(i.Role, least) }
 
 const identityKey = "sluice.identity"
 
-// allow lets only those through whose token has at least this role: 401 without a valid token, 403 with too little.
+// errCrossOrigin is a browser's request that another site's page made.
+var errCrossOrigin = fault.New("cross_origin",
+	"A page of another origin sent this. Where it was this console's own, behind a proxy: hand on the Host header, or set --admin-url to what browsers see.")
+
+// allow lets only those through who have at least this role: 401 where nobody is known, 403 with too little.
 func (a *Admin) allow(least sqlstore.Role) gin.HandlerFunc {
 	return problem.Handle(func(c *gin.Context) error {
 		who, ok := a.Identify(c.Request)
 		switch {
+		case !ok && a.CrossOrigin(c.Request) != nil:
+			return errCrossOrigin
 		case !ok:
 			return problem.ErrUnauthorized
 		case !who.May(least):
-			return problem.ErrForbidden.With(fmt.Sprintf("This needs the role %s; the token's is %s.", least, who.Role))
+			return problem.ErrForbidden.With(fmt.Sprintf("This needs the role %s; yours is %s.", least, who.Role))
 		}
 		c.Set(identityKey, who)
 		return nil
 	})
 }
 
-// Identify tells who sends a request; false where nobody that is known does.
+// CrossOrigin refuses requests that change something and come from a page of another origin.
+func (a *Admin) CrossOrigin(r *http.Request) error {
+	if a.origins.Check(r) != nil {
+		return errCrossOrigin
+	}
+	return nil
+}
+
+// Identify tells who sends a request: the bearer of a token, or who is signed in at the browser; false where neither is
+// known. Another site's page is nobody, whatever cookie the browser sends along.
 func (a *Admin) Identify(r *http.Request) (Identity, bool) {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	who, ok := a.bearerOf(strings.TrimSpace(token))
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
+	who, ok := Identity{}, false
+	if bearer := r.Header.Get("Authorization"); bearer != "" {
+		scheme, token, _ := strings.Cut(bearer, " ")
+		who, ok = a.bearerOf(strings.TrimSpace(token))
+		ok = ok && strings.EqualFold(scheme, "Bearer")
+	} else if a.CrossOrigin(r) == nil {
+		who, ok = a.signedIn(r)
+	}
+	if !ok {
 		return Identity{}, false
 	}
-	if who.Address, _, _ = net.SplitHostPort(r.RemoteAddr); who.Address == "" {
-		who.Address = r.RemoteAddr
-	}
+	who.Address = a.o.Proxies.Client(r)
 	return who, true
 }
 
@@ -76,7 +104,7 @@ func (a *Admin) bearerOf(token string) (Identity, bool) {
 	hash := settings.HashToken(token)
 	if b := a.o.BootstrapToken; b != "" {
 		if want := settings.HashToken(b); subtle.ConstantTimeCompare(hash[:], want[:]) == 1 {
-			return Identity{Name: "bootstrap", Role: sqlstore.Admin}, true
+			return Identity{Name: "bootstrap", Role: sqlstore.Admin, Via: ViaBootstrap}, true
 		}
 	}
 	t, ok := (*a.tokens.Load())[hash]
@@ -87,75 +115,8 @@ func (a *Admin) bearerOf(token string) (Identity, bool) {
 	a.mu.Lock()
 	a.used[t.ID] = now
 	a.mu.Unlock()
-	return Identity{ID: t.ID, Name: t.Name, Role: t.Role}, true
+	return Identity{ID: t.ID, Name: t.Name, Role: t.Role, Via: ViaToken}, true
 }
 
 // who is the one that allow let through.
 func who(c *gin.Context) Identity { return c.MustGet(identityKey).(Identity) }
-
-// loadTokens reads all tokens into memory.
-func (a *Admin) loadTokens(ctx context.Context) error {
-	version, err := a.o.Store.Version(ctx)
-	if err != nil {
-		return err
-	}
-	all, err := a.o.Store.Tokens(ctx)
-	if err != nil {
-		return err
-	}
-	byHash := make(map[settings.Hash]sqlstore.Token, len(all))
-	for _, t := range all {
-		byHash[t.Hash] = t
-	}
-	a.tokens.Store(&byHash)
-	a.tokensVersion.Store(version) // read before the tokens: at worst they are read once more
-	return nil
-}
-
-// entry begins the audit of a write: who, from where, what, and why. Before and after are written as JSON; nil = none.
-func entry(by Identity, action, subject, reason string, before, after any) sqlstore.AuditEntry {
-	return sqlstore.AuditEntry{
-		Who: by.Name, Role: by.Role, Address: by.Address, Action: action, Subject: subject, Reason: reason,
-		Before: jsonText(before), After: jsonText(after),
-	}
-}
-
-func jsonText(v any) string {
-	if v == nil {
-		return ""
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return ""
-	}
-	return string(b)
-}
-
-// instant is a time in answers: RFC 3339 in UTC with milliseconds, null for the zero time.
-type instant time.Time
-
-// MarshalJSON writes it.
-func (i instant) MarshalJSON() ([]byte, error) {
-	t := time.Time(i)
-	if t.IsZero() {
-		return []byte("null"), nil
-	}
-	return t.UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`), nil
-}
-
-// msInstant is that of unix milliseconds; 0 = null.
-func msInstant(ms int64) instant {
-	if ms == 0 {
-		return instant{}
-	}
-	return instant(time.UnixMilli(ms))
-}
-
-// orNil gives nil for the zero value, which JSON writes as null.
-func orNil[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}

@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/sluicehq/sluice/internal/sqlstore"
 )
 
-const (
-	historyBacklog = 4096 // events kept while SQL is away
-	auditBacklog   = 1000 // audit entries kept while SQL is away
-)
+// historyBacklog is how many events are kept while SQL is away.
+const historyBacklog = 4096
 
 // Follow keeps this node in step until ctx ends: each second it takes over what other processes wrote to the database
 // (other admin nodes, sluice token), repairs the published copy, writes the history, and the audit that is late.
@@ -50,16 +46,7 @@ func (a *Admin) Follow(ctx context.Context) {
 
 // Refresh is one turn of Follow.
 func (a *Admin) Refresh(ctx context.Context) error {
-	a.follow.Lock()
-	defer a.follow.Unlock()
-	version, err := a.o.Store.Version(ctx)
-	if err == nil && version > min(a.tokensVersion.Load(), a.o.Settings.Now().Version()) {
-		now, readErr := a.o.Store.Settings(ctx)
-		if err = errors.Join(readErr, a.loadTokens(ctx)); err == nil && now.Version() > a.o.Settings.Now().Version() {
-			_ = a.inForce(ctx, now) // logged there; the store's follower publishes it later
-		}
-	}
-	return errors.Join(err, a.flush(ctx))
+	return errors.Join(a.catchUp(ctx), a.flush(ctx))
 }
 
 // flush writes last uses of tokens, and the audit that is late.
@@ -132,18 +119,4 @@ func (a *Admin) record(ctx context.Context, e Event) error {
 		return a.o.Store.Released(ctx, *e.Header, e.Time, e.Reason, e.Counts)
 	}
 	return nil
-}
-
-// audit notes an action that has happened in the line. It never fails the action: what SQL does not take now is kept
-// and written later.
-func (a *Admin) audit(ctx context.Context, e sqlstore.AuditEntry) {
-	if err := a.o.Store.Audit(context.WithoutCancel(ctx), e); err != nil {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if len(a.late) >= auditBacklog {
-			a.log.ErrorContext(ctx, "audit entry lost", "action", e.Action, "subject", e.Subject, "who", e.Who, "err", err)
-			return
-		}
-		a.late = append(a.late, e)
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/sluicehq/sluice/internal/clock"
+	"github.com/sluicehq/sluice/internal/postgrestest"
 	"github.com/sluicehq/sluice/internal/redistest"
 	"github.com/sluicehq/sluice/internal/settings"
 	"github.com/sluicehq/sluice/internal/sqlstore"
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(serveEnv); dir != "" {
 		serveForever(dir)
 	}
-	redistest.Main(m)
+	redistest.Main(postgrestest.Ending{M: m})
 }
 
 // fullLine is a line that tests can also fill.
@@ -95,7 +96,7 @@ func newFixture(t *testing.T, with func(*Options)) *fixture {
 	if with != nil {
 		with(&o)
 	}
-	f.line = o.Line.(fullLine)
+	f.line, f.store = o.Line.(fullLine), o.Store
 	var err error
 	if f.Admin, err = New(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -121,6 +122,24 @@ func onBothLines(t *testing.T, test func(t *testing.T, with func(*Options))) {
 			prefix := fmt.Sprintf("%s%d:", r.Prefix(), n)
 			mu.Unlock()
 			o.Line = redisline.New(redisline.Options{Client: client, Prefix: prefix, Clock: o.Clock})
+		})
+	})
+}
+
+// onBothDatabases runs a test on SQLite and on Postgres.
+func onBothDatabases(t *testing.T, test func(t *testing.T, with func(*Options))) {
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		test(t, nil)
+	})
+	t.Run("Postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, func(o *Options) {
+			var err error
+			if o.Store, err = sqlstore.Open(t.Context(), sqlstore.Options{URL: postgrestest.Shared(t), AutoMigrate: true, Clock: o.Clock}); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { o.Store.Close() })
 		})
 	})
 }

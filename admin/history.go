@@ -65,6 +65,7 @@ func (a *Admin) listActivations(c *gin.Context) error {
 type auditView struct {
 	At      instant         `json:"at"`
 	Who     string          `json:"who"`
+	Via     string          `json:"via"` // token, bootstrap, session, command line
 	Role    sqlstore.Role   `json:"role"`
 	Address string          `json:"address"`
 	Action  string          `json:"action"`
@@ -87,7 +88,7 @@ func (a *Admin) listAudit(c *gin.Context) error {
 	rows, next := cut(rows, func(r sqlstore.AuditEntry) int64 { return r.ID })
 	views := make([]auditView, 0, len(rows))
 	for _, r := range rows {
-		views = append(views, auditView{instant(r.At), r.Who, r.Role, r.Address, r.Action, r.Subject, orNil(r.Reason), raw(r.Before), raw(r.After)})
+		views = append(views, auditView{instant(r.At), r.Who, r.Via, r.Role, r.Address, r.Action, r.Subject, orNil(r.Reason), raw(r.Before), raw(r.After)})
 	}
 	c.JSON(http.StatusOK, gin.H{"audit": views, "next_cursor": next})
 	return nil

@@ -171,7 +171,7 @@ func (a *Admin) writePolicy(ctx context.Context, by Identity, w policyWrite, nex
 		if policy, err = readPolicy(body, w.pattern); err != nil {
 			return err
 		}
-		e := entry(by, w.action, string(w.pattern), "", nil, policy)
+		e := Entry(by, w.action, string(w.pattern), "", nil, policy)
 		if exists {
 			if reflect.DeepEqual(old, policy) {
 				return nil // nothing to write: same version, same etag
@@ -216,7 +216,7 @@ func (a *Admin) DeletePolicy(ctx context.Context, by Identity, pattern queue.Pat
 		if !exists {
 			return errNoPolicy
 		}
-		return errors.Join(tx.DeletePolicy(pattern), tx.Audit(entry(by, "policy.delete", string(pattern), "", old, nil)))
+		return errors.Join(tx.DeletePolicy(pattern), tx.Audit(Entry(by, "policy.delete", string(pattern), "", old, nil)))
 	})
 	if err != nil {
 		return err

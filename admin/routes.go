@@ -17,9 +17,12 @@ const base = "/admin/api/v1"
 // route is one address of the API. There is no way to add one without saying who may use it.
 type route struct {
 	method, path string
-	least        sqlstore.Role // the lowest that may
+	least        sqlstore.Role // the lowest that may; anybody = also who is not known
 	handler      gin.HandlerFunc
 }
+
+// anybody is who may use a route that makes somebody known.
+const anybody sqlstore.Role = "anybody"
 
 // table is the whole API on one screen.
 func (a *Admin) table() []route {
@@ -52,8 +55,18 @@ func (a *Admin) table() []route {
 		{"PUT", "/switch", operator, h(a.putSwitch)},
 
 		{"GET", "/activations", viewer, h(a.listActivations)},
-		{"GET", "/audit", admin, h(a.listAudit)},
+		{"GET", "/audit", viewer, h(a.listAudit)},
 		{"GET", "/events", viewer, h(a.stream)},
+
+		{"POST", "/session", anybody, h(a.postSession)},
+		{"GET", "/session", viewer, h(a.getSession)},
+		{"DELETE", "/session", viewer, h(a.deleteSession)},
+
+		{"GET", "/users", admin, h(a.listUsers)},
+		{"POST", "/users", admin, h(a.postUser)},
+		{"PATCH", "/users/:id", admin, h(a.patchUser)},
+		{"DELETE", "/users/:id", admin, h(a.deleteUser)},
+		{"POST", "/users/:id/login-link", admin, h(a.postLoginLink)},
 
 		{"GET", "/tokens", admin, h(a.listTokens)},
 		{"POST", "/tokens", admin, h(a.postToken)},
@@ -66,6 +79,10 @@ func (a *Admin) routes() http.Handler {
 	e := problem.NewEngine(a.log)
 	e.Use(problem.Identify, problem.Requests(slog.LevelInfo), problem.Recover, problem.Bound, noStore)
 	for _, r := range a.table() {
+		if r.least == anybody {
+			e.Handle(r.method, base+r.path, r.handler)
+			continue
+		}
 		e.Handle(r.method, base+r.path, a.allow(r.least), r.handler)
 	}
 	e.GET("/admin/api/openapi.json", openAPI)

@@ -54,7 +54,7 @@ func (a *Admin) SetSwitch(ctx context.Context, by Identity, to settings.Switch, 
 		}
 	}
 	_, err := a.change(ctx, func(tx *sqlstore.Tx) error {
-		return errors.Join(tx.SetSwitch(to), tx.Audit(entry(by, "switch", "all", reason, before, to)))
+		return errors.Join(tx.SetSwitch(to), tx.Audit(Entry(by, "switch", "all", reason, before, to)))
 	})
 	return err
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicehq/sluice/internal/sqlstore"
 )
 
-// tokenView is a token without the token.
-type tokenView struct {
+// TokenView is a token without the token, as it is answered, printed and audited.
+type TokenView struct {
 	ID        string        `json:"id"`
 	Name      string        `json:"name"`
 	Role      sqlstore.Role `json:"role"`
@@ -21,8 +21,9 @@ type tokenView struct {
 	LastUsed  instant       `json:"last_used_at"` // null = never, or not noted yet; not kept for service tokens
 }
 
-func viewToken(t sqlstore.Token) tokenView {
-	return tokenView{t.ID, t.Name, t.Role, instant(t.CreatedAt), instant(t.ExpiresAt), instant(t.LastUsedAt)}
+// ViewToken is a token without what is secret.
+func ViewToken(t sqlstore.Token) TokenView {
+	return TokenView{t.ID, t.Name, t.Role, instant(t.CreatedAt), instant(t.ExpiresAt), instant(t.LastUsedAt)}
 }
 
 // listTokens is GET /tokens.
@@ -31,9 +32,9 @@ func (a *Admin) listTokens(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	views := make([]tokenView, 0, len(all))
+	views := make([]TokenView, 0, len(all))
 	for _, t := range all {
-		views = append(views, viewToken(t))
+		views = append(views, ViewToken(t))
 	}
 	c.JSON(http.StatusOK, gin.H{"tokens": views})
 	return nil
@@ -61,9 +62,9 @@ func (a *Admin) postToken(c *gin.Context) error {
 		return err
 	}
 	c.JSON(http.StatusCreated, struct {
-		tokenView
+		TokenView
 		Token string `json:"token"`
-	}{viewToken(made), plain})
+	}{ViewToken(made), plain})
 	return nil
 }
 
@@ -73,12 +74,13 @@ func (a *Admin) AddToken(ctx context.Context, by Identity, name string, role sql
 		if made, plain, err = tx.AddToken(name, role, expires); err != nil {
 			return err
 		}
-		return tx.Audit(entry(by, "token.add", made.ID, "", nil, viewToken(made)))
+		return tx.Audit(Entry(by, "token.add", made.ID, "", nil, ViewToken(made)))
 	})
 	if err != nil {
 		return made, "", err
 	}
-	return made, plain, a.loadTokens(ctx)
+	a.written(ctx)
+	return made, plain, nil
 }
 
 // deleteToken is DELETE /tokens/{id}: it is good for nothing from now on.
@@ -97,10 +99,10 @@ func (a *Admin) DeleteToken(ctx context.Context, by Identity, id string) error {
 		if err != nil {
 			return err
 		}
-		return tx.Audit(entry(by, "token.delete", id, "", viewToken(old), nil))
+		return tx.Audit(Entry(by, "token.delete", id, "", ViewToken(old), nil))
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		a.written(ctx)
 	}
-	return a.loadTokens(ctx)
+	return err
 }

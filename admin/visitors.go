@@ -75,7 +75,7 @@ func (a *Admin) Revoke(ctx context.Context, by Identity, item queue.Item, v queu
 		return r, err
 	}
 	a.seen(r.Header)
-	a.audit(ctx, entry(by, "visitor.revoke", string(item), "", nil,
+	a.audit(ctx, Entry(by, "visitor.revoke", string(item), "", nil,
 		map[string]any{"visitor": v.Short(), "was_waiting": r.WasWaiting, "was_running": r.WasRunning}))
 	return r, nil
 }

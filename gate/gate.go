@@ -18,6 +18,7 @@ import (
 	"github.com/sluicehq/sluice/detector"
 	"github.com/sluicehq/sluice/internal/clock"
 	"github.com/sluicehq/sluice/internal/itempattern"
+	"github.com/sluicehq/sluice/internal/proxies"
 	"github.com/sluicehq/sluice/internal/settings"
 	"github.com/sluicehq/sluice/internal/ticket"
 	"github.com/sluicehq/sluice/pass"
@@ -106,7 +107,7 @@ type Options struct {
 type Gate struct {
 	Options
 	site    site
-	proxies proxies
+	proxies proxies.Trusted
 	base    clock.Clock // what the clock of the store is an offset of
 	handler http.Handler
 	page    *template.Template
@@ -182,8 +183,8 @@ func New(o Options) (*Gate, error) {
 	if g.site, err = newSite(o.PublicURL, o.CookieDomain); err != nil {
 		return nil, err
 	}
-	if g.proxies, err = parseProxies(o.TrustedProxies); err != nil {
-		return nil, err
+	if g.proxies, err = proxies.Parse(o.TrustedProxies); err != nil {
+		return nil, fmt.Errorf("gate: %w", err)
 	}
 	if g.page, err = parsePage(); err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ type commands struct {
 	Replay  replayCmd  `cmd:"" help:"Replay traffic logs and say what would have happened."`
 	Migrate migrateCmd `cmd:"" help:"Bring the SQL schema up to date, undo a step, or list the steps."`
 	Token   tokenCmd   `cmd:"" help:"Make, list and delete API tokens."`
+	User    userCmd    `cmd:"" help:"Make, list and remove the people who sign in."`
 	Bench   benchCmd   `cmd:"" help:"Measure: load against nodes and a store that it starts, beside a bare server."`
 }
 

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/user"
 	"text/tabwriter"
 	"time"
 
+	"github.com/sluicehq/sluice/admin"
 	"github.com/sluicehq/sluice/internal/sqlstore"
 )
 
@@ -34,27 +36,8 @@ type tokenListCmd struct {
 
 type tokenDeleteCmd struct {
 	database
-	ID string `arg:"" help:"The token's id, from sluice token list."`
-}
-
-// tokenLine is a token as it is printed as JSON; no field is left out.
-type tokenLine struct {
-	ID        string        `json:"id"`
-	Name      string        `json:"name"`
-	Role      sqlstore.Role `json:"role"`
-	CreatedAt *time.Time    `json:"created_at"`
-	ExpiresAt *time.Time    `json:"expires_at"`
-	LastUsed  *time.Time    `json:"last_used_at"`
-}
-
-func lineOf(t sqlstore.Token) tokenLine {
-	at := func(t time.Time) *time.Time {
-		if t.IsZero() {
-			return nil
-		}
-		return &t
-	}
-	return tokenLine{t.ID, t.Name, t.Role, at(t.CreatedAt), at(t.ExpiresAt), at(t.LastUsedAt)}
+	ID   string `arg:"" help:"The token's id, from sluice token list."`
+	JSON bool   `name:"json" help:"One JSON object: the token that was."`
 }
 
 // Run makes the token.
@@ -73,16 +56,16 @@ func (c *tokenAddCmd) Run(out io.Writer) error {
 			if made, plain, err = tx.AddToken(c.Name, sqlstore.Role(c.Role), expires); err != nil {
 				return err
 			}
-			return tx.Audit(byHand("token.add", made.ID, c.Name))
+			return tx.Audit(admin.Entry(operator(), "token.add", made.ID, "", nil, admin.ViewToken(made)))
 		})
 		if err != nil {
 			return err
 		}
 		if c.JSON {
 			return json.NewEncoder(out).Encode(struct {
-				tokenLine
+				admin.TokenView
 				Token string `json:"token"`
-			}{lineOf(made), plain})
+			}{admin.ViewToken(made), plain})
 		}
 		_, err = fmt.Fprintln(out, plain)
 		return err
@@ -99,7 +82,7 @@ func (c *tokenListCmd) Run(out io.Writer) error {
 		if c.JSON {
 			enc := json.NewEncoder(out)
 			for _, t := range all {
-				if err := enc.Encode(lineOf(t)); err != nil {
+				if err := enc.Encode(admin.ViewToken(t)); err != nil {
 					return err
 				}
 			}
@@ -124,18 +107,17 @@ func day(t time.Time) string {
 // Run ends the token.
 func (c *tokenDeleteCmd) Run(out io.Writer) error {
 	return c.with(func(ctx context.Context, s *sqlstore.Store) error {
-		_, err := s.Change(ctx, func(tx *sqlstore.Tx) error {
-			t, err := tx.DeleteToken(c.ID)
-			if err != nil {
+		var old sqlstore.Token
+		_, err := s.Change(ctx, func(tx *sqlstore.Tx) (err error) {
+			if old, err = tx.DeleteToken(c.ID); err != nil {
 				return err
 			}
-			return tx.Audit(byHand("token.delete", t.ID, t.Name))
+			return tx.Audit(admin.Entry(operator(), "token.delete", old.ID, "", admin.ViewToken(old), nil))
 		})
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(out, "deleted", c.ID)
-		return err
+		return say(out, c.JSON, admin.ViewToken(old), "deleted %s", old.ID)
 	})
 }
 
@@ -154,7 +136,20 @@ func (d database) with(f func(context.Context, *sqlstore.Store) error) error {
 	return errors.Join(f(ctx, s), s.Close())
 }
 
-// byHand is the audit of a command on the machine itself.
-func byHand(action, id, name string) sqlstore.AuditEntry {
-	return sqlstore.AuditEntry{Who: "command line", Role: sqlstore.Admin, Address: "local", Action: action, Subject: id, Reason: name}
+// operator is who runs a command on the machine itself, for the audit.
+func operator() admin.Identity {
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	return admin.Identity{Name: name, Role: sqlstore.Admin, Via: admin.ViaCommandLine, Address: "local"}
+}
+
+// say prints what a command did: as JSON, or as a line of text.
+func say(out io.Writer, asJSON bool, v any, format string, args ...any) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(v)
+	}
+	_, err := fmt.Fprintf(out, format+"\n", args...)
+	return err
 }

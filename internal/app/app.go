@@ -235,7 +235,7 @@ func (a *App) openAdmin(ctx context.Context) error {
 	o := admin.Options{
 		Store: a.sql, Settings: a.settings, Line: telling{a.store.line, a.fleet.tellEnded}, Board: a.board, Clock: a.clock,
 		Events: a.events, Reserved: a.active, UserVisitor: a.keys.UserVisitor, Seen: a.seen,
-		BootstrapToken: string(a.cfg.BootstrapAdminToken), Log: a.log,
+		BootstrapToken: string(a.cfg.BootstrapAdminToken), URL: a.cfg.AdminURL, Proxies: a.cfg.TrustedProxies, Log: a.log,
 	}
 	if a.published != nil {
 		o.Publisher = a.published

@@ -27,6 +27,7 @@ func (f Flags) Serve() (Serve, error) {
 	s := Serve{
 		Listen:              c.listen("listen", f.Listen),
 		AdminListen:         c.listen("admin-listen", f.AdminListen),
+		AdminURL:            c.publicURL("admin-url", f.AdminURL),
 		OpsListen:           c.listen("ops-listen", f.OpsListen),
 		PublicURL:           c.publicURL("public-url", f.PublicURL),
 		RedisURL:            c.redisURL("redis-url", f.RedisURL),
@@ -67,6 +68,12 @@ func (d Database) Check() (databaseURL Secret, dataDir string, err error) {
 	var c checker
 	databaseURL, dataDir = c.databaseURL("database-url", d.DatabaseURL), c.given("data-dir", d.DataDir)
 	return databaseURL, dataDir, c.err
+}
+
+// Check gives the console's address, checked: for commands other than serve.
+func (f Console) Check() (*url.URL, error) {
+	var c checker
+	return c.publicURL("admin-url", f.AdminURL), c.err
 }
 
 var (

@@ -333,7 +333,11 @@ func TestEverySettingHasDefaultUnitAndMeaning(t *testing.T) {
 		}
 		seen[s.Flag] = true
 	}
-	if len(seen) != 25 {
-		t.Errorf("%d settings; the contract's table and --config are 25", len(seen))
+	for _, flag := range strings.Fields(`listen admin-listen ops-listen public-url redis-url redis-prefix redis-min-replicas database-url data-dir
+		secret-key bootstrap-admin-token roles item-pattern cookie-domain pass-cookie trusted-proxies mover-tick max-streams node-id log-level
+		log-format trace-sample-ratio shutdown-timeout auto-migrate config`) {
+		if !seen[flag] {
+			t.Errorf("--%s, which callers rely on, is not there", flag)
+		}
 	}
 }

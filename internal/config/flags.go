@@ -11,6 +11,11 @@ type Database struct {
 	DataDir     string `name:"data-dir" placeholder:"PATH" default:"./data" unit:"a folder, made where it is missing" help:"SQLite file, generated secret, last published settings."`
 }
 
+// Console is what commands need that give addresses of the console.
+type Console struct {
+	AdminURL string `name:"admin-url" placeholder:"URL" default:"http://localhost:8081" unit:"http:// or https:// with a host" help:"What operators' browsers see: for login links, single sign-on and the session's cookie."`
+}
+
 // File is the optional settings file.
 type File struct {
 	Config string `name:"config" placeholder:"FILE" unit:"a YAML file" help:"File with any of these settings, each under its flag's name with _ for -." empty:"no file"`
@@ -22,8 +27,9 @@ type File struct {
 // Tags: unit is what a value is and its range; secret keeps a value out of messages; empty says what no value means.
 type Flags struct {
 	File
-	Listen           string `name:"listen" placeholder:"ADDR" default:":8080" unit:"host:port, port 0 to 65535 (0 = any free one)" help:"Visitor API and waiting page."`
-	AdminListen      string `name:"admin-listen" placeholder:"ADDR" default:"127.0.0.1:8081" unit:"host:port, port 0 to 65535 (0 = any free one)" help:"Admin API and console."`
+	Listen      string `name:"listen" placeholder:"ADDR" default:":8080" unit:"host:port, port 0 to 65535 (0 = any free one)" help:"Visitor API and waiting page."`
+	AdminListen string `name:"admin-listen" placeholder:"ADDR" default:"127.0.0.1:8081" unit:"host:port, port 0 to 65535 (0 = any free one)" help:"Admin API and console."`
+	Console
 	OpsListen        string `name:"ops-listen" placeholder:"ADDR" default:"127.0.0.1:9090" unit:"host:port, port 0 to 65535 (0 = any free one)" help:"/metrics, /healthz, /readyz, pprof. Never public."`
 	PublicURL        string `name:"public-url" placeholder:"URL" default:"http://localhost:8080" unit:"http:// or https:// with a host" help:"What visitors' browsers see."`
 	RedisURL         string `name:"redis-url" placeholder:"URL" secret:"true" unit:"redis://, rediss://, redis+sentinel://host:26379,…/master, redis+cluster://host:7000,…, unix://path" help:"Store of the lines." empty:"in this process: one node"`

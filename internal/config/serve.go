@@ -22,7 +22,7 @@ func Defaults() Flags {
 // Serve are the settings of a node, checked.
 type Serve struct {
 	Listen, AdminListen, OpsListen string // host:port
-	PublicURL                      *url.URL
+	PublicURL, AdminURL            *url.URL
 
 	RedisURL         Secret // "" = the line in this process
 	RedisPrefix      string

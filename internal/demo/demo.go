@@ -105,6 +105,7 @@ func startNode(ctx context.Context, free bool, dir string) (*node, error) {
 		_ = l.Close() // the node takes it in a moment
 	}
 	f.PublicURL = "http://" + localhost(f.Listen)
+	f.AdminURL = "http://" + localhost(f.AdminListen)
 	cfg, err := f.Serve()
 	if err != nil {
 		return nil, err

@@ -29,8 +29,8 @@ var (
 	ErrBodyTooLarge     = fault.New("body_too_large", "The body is larger than 64 KiB.")
 	ErrHeadersTooLarge  = fault.New("headers_too_large", "The headers are larger than 16 KiB.")
 	ErrNotAvailable     = fault.New("not_available", "This is not available in this version.")
-	ErrUnauthorized     = fault.New("unauthorized", "A valid token is needed: Authorization: Bearer <token>.")
-	ErrForbidden        = fault.New("forbidden", "This token's role does not allow that.")
+	ErrUnauthorized     = fault.New("unauthorized", "Sign in, or send a valid token: Authorization: Bearer <token>.")
+	ErrForbidden        = fault.New("forbidden", "Your role does not allow that.")
 )
 
 // kind is what the table says of a code.
@@ -52,7 +52,9 @@ var table = map[string]kind{
 	"invalid_parameter":        {http.StatusBadRequest, "A query parameter is not valid", true},
 	"not_available":            {http.StatusBadRequest, "Not available", true},
 	"return_not_allowed":       {http.StatusBadRequest, "The return address is not allowed", true},
+	"login_failed":             {http.StatusUnauthorized, "Not signed in", true},
 	"unauthorized":             {http.StatusUnauthorized, "Not signed in", true},
+	"cross_origin":             {http.StatusForbidden, "From another origin", true},
 	"forbidden":                {http.StatusForbidden, "Not allowed", true},
 	"user_needs_service_token": {http.StatusForbidden, "A service token is needed", true},
 	"no_place":                 {http.StatusNotFound, "No place in line", true},
@@ -60,11 +62,14 @@ var table = map[string]kind{
 	"method_not_allowed":       {http.StatusMethodNotAllowed, "Method not allowed", true},
 	"confirm_needed":           {http.StatusConflict, "Confirmation needed", true},
 	"wrong_state":              {http.StatusConflict, "Not possible in this state", true},
+	"already_exists":           {http.StatusConflict, "It exists already", true},
+	"own_account":              {http.StatusConflict, "Not for the own account", true},
 	"mode_fixed":               {http.StatusConflict, "The policy fixes this queue", true},
 	"stale_etag":               {http.StatusPreconditionFailed, "Changed meanwhile", true},
 	"body_too_large":           {http.StatusRequestEntityTooLarge, "The body is too large", true},
 	"headers_too_large":        {http.StatusRequestHeaderFieldsTooLarge, "The headers are too large", true},
 	"too_many_places":          {http.StatusTooManyRequests, "Too many places from one address", true},
+	"too_many_logins":          {http.StatusTooManyRequests, "Too many failed sign-ins", true},
 	"too_many_streams":         {http.StatusServiceUnavailable, "Too many event streams", true},
 	"store_down":               {http.StatusServiceUnavailable, "The store cannot be reached", true},
 	"settings_unavailable":     {http.StatusServiceUnavailable, "Settings cannot be changed now", false},

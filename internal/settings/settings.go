@@ -61,6 +61,8 @@ type Data struct {
 	Switch        Switch                         `json:"switch"`
 	Policies      map[queue.Pattern]queue.Policy `json:"policies"`
 	ServiceTokens map[Hash]ServiceToken          `json:"service_tokens"`
+	PassKeys      []PassKey                      `json:"pass_keys"` // by number, without the first
+	Connector     Connector                      `json:"connector"`
 }
 
 // Settings are what is in force. Read only.

@@ -92,8 +92,9 @@ func (s *Store) Activations(ctx context.Context, f HistoryFilter) ([]Activation,
 // AuditEntry is one write by an operator.
 type AuditEntry struct {
 	ID            int64
-	At            time.Time
-	Who           string // name of the token
+	At            time.Time // zero = when it is written
+	Who           string    // name of the user or the token
+	Via           string    // how who was known: session, token, bootstrap, command line
 	Role          Role
 	Address       string
 	Action        string // "policy.put", "item.activate", …
@@ -104,8 +105,12 @@ type AuditEntry struct {
 
 // Audit notes a write, as part of the change that it tells of.
 func (t *Tx) Audit(e AuditEntry) error {
-	return t.exec(`INSERT INTO audit (at_ms, who, role, address, action, subject, reason, before, after) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		t.nowMS, e.Who, e.Role, e.Address, e.Action, e.Subject, e.Reason, e.Before, e.After)
+	at := t.nowMS
+	if !e.At.IsZero() {
+		at = e.At.UnixMilli()
+	}
+	return t.exec(`INSERT INTO audit (at_ms, who, via, role, address, action, subject, reason, before, after) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		at, e.Who, e.Via, e.Role, e.Address, e.Action, e.Subject, e.Reason, e.Before, e.After)
 }
 
 // Audit notes a write that happened elsewhere (in the store of the line).
@@ -117,12 +122,12 @@ func (s *Store) Audit(ctx context.Context, e AuditEntry) error {
 // AuditLog lists what was written, newest first: at most `most` entries of a lower id than before (0 = all).
 func (s *Store) AuditLog(ctx context.Context, before int64, most int) ([]AuditEntry, error) {
 	var all []AuditEntry
-	err := each(ctx, s.read, `SELECT id, at_ms, who, role, address, action, subject, reason, before, after FROM audit
+	err := each(ctx, s.read, `SELECT id, at_ms, who, via, role, address, action, subject, reason, before, after FROM audit
 		WHERE id < $1 ORDER BY id DESC LIMIT $2`, []any{orNone(before), most},
 		func(rows *sql.Rows) error {
 			var e AuditEntry
 			var at int64
-			if err := rows.Scan(&e.ID, &at, &e.Who, &e.Role, &e.Address, &e.Action, &e.Subject, &e.Reason, &e.Before, &e.After); err != nil {
+			if err := rows.Scan(&e.ID, &at, &e.Who, &e.Via, &e.Role, &e.Address, &e.Action, &e.Subject, &e.Reason, &e.Before, &e.After); err != nil {
 				return err
 			}
 			e.At = fromMS(at)

@@ -18,13 +18,19 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Version is that of the settings; it rises with each change, whichever process made it.
-func (s *Store) Version(ctx context.Context) (int64, error) {
+// Versions are those of what nodes hold in memory. Each rises with each change, whichever process made it.
+type Versions struct {
+	Settings int64 // policies, tokens, keys, the switch
+	People   int64 // users and sessions
+}
+
+// Versions reads both.
+func (s *Store) Versions(ctx context.Context) (Versions, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	var v int64
-	err := s.read.QueryRowContext(ctx, `SELECT version FROM settings_meta`).Scan(&v)
-	return v, unavailable("read the settings' version", err)
+	var v Versions
+	err := s.read.QueryRowContext(ctx, `SELECT version, people FROM settings_meta`).Scan(&v.Settings, &v.People)
+	return v, unavailable("read the versions", err)
 }
 
 // Settings reads all settings, as of one instant.
@@ -68,6 +74,12 @@ func readSettings(ctx context.Context, q querier) (*settings.Settings, error) {
 	for _, t := range tokens {
 		d.ServiceTokens[t.Hash] = settings.ServiceToken{Name: t.Name, ExpiresMS: unixMS(t.ExpiresAt)}
 	}
+	if d.PassKeys, err = readPassKeys(ctx, q); err != nil {
+		return nil, err
+	}
+	if d.Connector, err = readConnector(ctx, q); err != nil {
+		return nil, err
+	}
 	return settings.New(d), nil
 }
 
@@ -85,12 +97,13 @@ type Tx struct {
 	ctx     context.Context
 	tx      *sql.Tx
 	nowMS   int64
-	changed bool
+	changed bool // settings
+	people  bool // users or sessions
 }
 
-// Change runs f as one transaction, the only writer meanwhile, and gives the settings after it. The version rises if f
-// changed settings: to the time in ms, so that it also rises past a copy that a lost database has left in the store.
-// Where f or the database fails nothing is changed.
+// Change runs f as one transaction, the only writer meanwhile, and gives the settings after it; nil where f changed
+// none. The version rises if it did: to the time in ms, so that it also rises past a copy that a lost database has left
+// in the store. Where f or the database fails nothing is changed.
 func (s *Store) Change(ctx context.Context, f func(*Tx) error) (*settings.Settings, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -113,9 +126,16 @@ func (s *Store) Change(ctx context.Context, f func(*Tx) error) (*settings.Settin
 			return nil, unavailable("change", err)
 		}
 	}
-	after, err := readSettings(ctx, tx)
-	if err != nil {
-		return nil, unavailable("read the change", err)
+	if t.people {
+		if err := t.exec(`UPDATE settings_meta SET people = people + 1`); err != nil {
+			return nil, unavailable("change", err)
+		}
+	}
+	var after *settings.Settings
+	if t.changed {
+		if after, err = readSettings(ctx, tx); err != nil {
+			return nil, unavailable("read the change", err)
+		}
 	}
 	if err := tx.Commit(); err != nil {
 		return nil, unsure(err)

@@ -101,14 +101,21 @@ func (s *Store) prepare(ctx context.Context, autoMigrate bool) error {
 	return nil
 }
 
-// up runs the steps that are missing. Where another process ran them at the same time, that is as good.
+// up runs the steps that are missing. Where another process runs them at the same time, which SQLite shows by a step
+// that fails since it has been done, that is as good.
 func up(ctx context.Context, p *goose.Provider) error {
-	if _, err := p.Up(ctx); err != nil {
-		if pending, again := p.HasPending(ctx); again != nil || pending {
+	for {
+		before, _, err := p.GetVersions(ctx)
+		if err == nil {
+			_, err = p.Up(ctx)
+		}
+		if err == nil {
+			return nil
+		}
+		if after, _, again := p.GetVersions(ctx); again != nil || after == before {
 			return fmt.Errorf("bring the SQL schema up to date: %w", err)
 		}
 	}
-	return nil
 }
 
 // Close ends all use.

@@ -145,11 +145,11 @@ func TestChange(t *testing.T) {
 		s := newStore(t, o, hand)
 		ctx := t.Context()
 		version := func() int64 {
-			v, err := s.Version(ctx)
+			v, err := s.Versions(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return v
+			return v.Settings
 		}
 		start := version()
 		if start != 1_796_000_000_000 {
@@ -252,7 +252,7 @@ func TestTokens(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		version, _ := s.Version(ctx)
+		version, _ := s.Versions(ctx)
 		if err := s.NoteUses(ctx, map[string]time.Time{ops.ID: hand.Now(), "no such": hand.Now()}); err != nil {
 			t.Fatal(err)
 		}
@@ -265,7 +265,7 @@ func TestTokens(t *testing.T) {
 				t.Errorf("listed %+v", got)
 			}
 		}
-		if after, _ := s.Version(ctx); after != version {
+		if after, _ := s.Versions(ctx); after != version {
 			t.Error("a use counts as a change of settings")
 		}
 		if ops.Expired(hand.Now()) || !ops.Expired(hand.Now().Add(time.Hour)) || shop.Expired(hand.Now().Add(1e6*time.Hour)) {
