@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs what the tests need beside Go: redis-server 7.0 or newer and Postgres 13 or newer. It says what it installs,
-# starts no service, and does nothing where both are there.
+# Installs what the tests need beside Go: redis-server 7.0 or newer, Postgres 13 or newer, and the npm packages of the
+# tests that run JavaScript. It says what it installs, starts no service, and does nothing where all are there.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
 redis() { # redis-server's major version, 0 = none
 	command -v redis-server >/dev/null || { echo 0; return; }
@@ -60,3 +61,12 @@ if [ "$(postgres)" -lt 13 ]; then
 	echo "Postgres $(postgres) is too old: the tests need 13 or newer" >&2
 	exit 1
 fi
+
+# The site's side of the connector tests.
+for at in gate/testdata/connector; do
+	if ! cmp -s "$at/package-lock.json" "$at/node_modules/.installed"; then
+		echo "installing the npm packages of $at"
+		npm ci --prefix "$at" --silent --no-audit --no-fund --ignore-scripts
+		cp "$at/package-lock.json" "$at/node_modules/.installed"
+	fi
+done

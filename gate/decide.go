@@ -26,6 +26,8 @@ type question struct {
 	stream bool // looks, and is told of an admission without claiming it
 	asset  bool // belongs to a page: passes or not, and makes no place and no visitor
 	media  bool // an asset that may be all that a visitor asks for during a long time
+
+	connector bool // the visitor goes on to a site with a connector of another system
 }
 
 // ask starts a question: policy and time.

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/sluicehq/sluice/detector"
+	"github.com/sluicehq/sluice/gate/page"
 	"github.com/sluicehq/sluice/internal/clock"
 	"github.com/sluicehq/sluice/internal/itempattern"
 	"github.com/sluicehq/sluice/internal/proxies"
@@ -91,6 +92,9 @@ type Options struct {
 	TrustedProxies []string // networks or addresses whose X-Forwarded-* is believed; nil = loopback
 	MaxStreams     int      // event streams at once; 0 = 10,000
 
+	// Connector gives the customer id and the secret of sites with a connector made for Queue-it; "" or nil = there are none.
+	Connector func() (customerID, secret string)
+
 	StoreUp func() bool // whether the store can be reached; nil = always
 	// Synced reports whether the board has had the states of all queues since the start; nil = it has. Until then the
 	// state of an item that it does not know is unknown, and not off.
@@ -110,7 +114,8 @@ type Gate struct {
 	proxies proxies.Trusted
 	base    clock.Clock // what the clock of the store is an offset of
 	handler http.Handler
-	page    *template.Template
+
+	page, errorPage *template.Template
 
 	keys   atomic.Pointer[passKeys]
 	cache  *pass.Cache
@@ -168,6 +173,9 @@ func New(o Options) (*Gate, error) {
 	if o.Ready == nil {
 		o.Ready = func() bool { return true }
 	}
+	if o.Connector == nil {
+		o.Connector = func() (string, string) { return "", "" }
+	}
 	if o.Recorder == nil {
 		o.Recorder = silent{}
 	}
@@ -187,6 +195,9 @@ func New(o Options) (*Gate, error) {
 		return nil, fmt.Errorf("gate: %w", err)
 	}
 	if g.page, err = parsePage(); err != nil {
+		return nil, err
+	}
+	if g.errorPage, err = page.ParseError(); err != nil {
 		return nil, err
 	}
 	g.tables = tables{line: o.Line, clock: g.base}

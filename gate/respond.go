@@ -30,19 +30,24 @@ func (g *Gate) open(c *gin.Context, page bool) (q *question, back string, err er
 	if q, err = g.about(c); err != nil {
 		return nil, "", err
 	}
-	r := c.Request
-	if r.URL.RawQuery != "" {
-		raw, _, err := param(r, "return")
-		if err != nil {
+	raw := ""
+	if c.Request.URL.RawQuery != "" {
+		if raw, _, err = param(c.Request, "return"); err != nil {
 			return nil, "", ErrReturn
 		}
-		if back, err = parseReturn(raw, g.site.origin, q.policy.ReturnOrigins); err != nil {
-			return nil, "", err
-		}
+	}
+	back, err = g.meet(c.Request, q, raw, page)
+	return q, back, err
+}
+
+// meet finds out who asks a question, and where that visitor returns to.
+func (g *Gate) meet(r *http.Request, q *question, raw string, page bool) (back string, err error) {
+	if back, err = parseReturn(raw, g.site.origin, q.policy.ReturnOrigins); err != nil {
+		return "", err
 	}
 	q.peek = peeks(r)
 	q.asset, q.media = asset(r)
-	return q, back, g.identify(r, q, page)
+	return back, g.identify(r, q, page)
 }
 
 // bodies are the buffers in which answers are put together.

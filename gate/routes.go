@@ -42,6 +42,15 @@ func (g *Gate) engine() *gin.Engine {
 	e.Any("/v1/authorize/*path", problem.Handle(g.authorize))
 	e.POST("/v1/passes/renew", problem.Handle(g.renew))
 
+	for _, m := range []string{http.MethodGet, http.MethodHead} {
+		e.Handle(m, "/connector/", problem.Handle(g.connector))
+		e.Handle(m, "/connector/error/:code/", problem.Handle(g.connectorError))
+		for _, slash := range []string{"", "/"} { // connectors differ in it
+			e.Handle(m, "/connector/cancel/:customer/:event"+slash, problem.Handle(g.connectorCancel))
+			e.Handle(m, "/connector/cancel/multiple/:customer"+slash, problem.Handle(g.connectorCancelAll))
+		}
+	}
+
 	for path, h := range map[string]gin.HandlerFunc{
 		"/.well-known/jwks.json": g.jwks,
 		"/openapi.json":          document,

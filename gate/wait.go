@@ -23,6 +23,12 @@ func (g *Gate) wait(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	asked, _, _ := param(c.Request, "lang")
+	return g.lineUp(c, q, back, asked)
+}
+
+// lineUp shows the waiting page in the language asked for, "" = the browser's, or sends on a visitor whose turn it is.
+func (g *Gate) lineUp(c *gin.Context, q *question, back, lang string) error {
 	r, h := c.Request, c.Writer.Header()
 	if !q.peek && !q.asset {
 		g.takeOver(r, q)
@@ -38,21 +44,30 @@ func (g *Gate) wait(c *gin.Context) error {
 		g.answer(c, q, &v, back)
 		return nil
 	}
-	foreign := back != "" && g.site.foreign(back)
+	connector := g.connected(r, q)
+	foreign := !connector && back != "" && g.site.foreign(back)
 	if foreign && v.pass.IssuedMS > 0 && !q.peek {
 		g.handOut(q, &v)
 	}
 	rep := g.settle(h, r, q, &v, back)
-	if v.action == Pass && back != "" {
-		if foreign && rep.pass != "" {
-			back = withPass(back, rep.pass)
-		}
-		h["Location"] = []string{location(back)}
-		c.Writer.WriteHeader(http.StatusFound)
-		c.Writer.WriteHeaderNow()
-		return nil
+	if v.action != Pass || back == "" {
+		return g.show(c, q, &rep, back, lang)
 	}
-	return g.show(c, q, &rep, back)
+	switch {
+	case connector:
+		back = g.withToken(back, q, &v)
+	case foreign && rep.pass != "":
+		back = withPass(back, rep.pass)
+	}
+	g.redirect(c, back)
+	return nil
+}
+
+// redirect sends the browser to an address that parseReturn let through.
+func (g *Gate) redirect(c *gin.Context, address string) {
+	c.Writer.Header()["Location"] = []string{location(address)}
+	c.Writer.WriteHeader(http.StatusFound)
+	c.Writer.WriteHeaderNow()
 }
 
 // handOutMS is the age up to which a pass is handed to an origin of another site as it is: the origin takes one within
@@ -84,6 +99,9 @@ func (g *Gate) selfURL(q *question, rep *reply, back, lang string) string {
 	}
 	add("return", back)
 	add("lang", lang)
+	if q.connector {
+		add(connectorParam, "1")
+	}
 	if !q.who.cookies && !q.peek {
 		add("v", rep.visitor)
 		add("t", rep.ticket)
@@ -96,9 +114,8 @@ func (g *Gate) selfURL(q *question, rep *reply, back, lang string) string {
 }
 
 // show writes the page.
-func (g *Gate) show(c *gin.Context, q *question, rep *reply, back string) error {
+func (g *Gate) show(c *gin.Context, q *question, rep *reply, back, asked string) error {
 	r, h, v := c.Request, c.Writer.Header(), rep.verdict
-	asked, _, _ := param(r, "lang")
 	texts := page.Choose(asked, header(r, "Accept-Language"))
 	lang := ""
 	if asked != "" {
