@@ -332,7 +332,7 @@ func TestAnswersBelongToWhoAsked(t *testing.T) {
 func TestRequestIds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
-	for _, path := range []string{"/v1/items/x/check", "/v1/items/x/status", "/nowhere", "/v1/items/%2F/check", "/wait/x", "/v1/authorize", "/.well-known/jwks.json", "/healthz", "/openapi.json"} {
+	for _, path := range []string{"/v1/items/x/check", "/v1/items/x/status", "/nowhere", "/v1/items/%2F/check", "/wait/x", "/v1/authorize", "/.well-known/jwks.json", "/healthz", "/openapi.json", "/sluice.js"} {
 		if id := r.browser().with("X-Request-Id", "abc-1").do(http.MethodGet, path).Header().Get("X-Request-Id"); id != "abc-1" {
 			t.Errorf("%s: request id %q", path, id)
 		}
@@ -368,7 +368,7 @@ func TestNoVisitorAnswerIsCached(t *testing.T) {
 				path += "?x=1"
 			}
 			w := r.browser().do(e.Method, path)
-			public := map[string]bool{"/.well-known/jwks.json": true, "/openapi.json": true}[path]
+			public := map[string]bool{"/.well-known/jwks.json": true, "/openapi.json": true, "/sluice.js": true}[path]
 			if got := w.Header().Get("Cache-Control"); got != "no-store" && !public {
 				t.Errorf("%s %s (%d): Cache-Control %q", e.Method, path, w.Code, got)
 			}

@@ -54,6 +54,7 @@ func (g *Gate) engine() *gin.Engine {
 	for path, h := range map[string]gin.HandlerFunc{
 		"/.well-known/jwks.json": g.jwks,
 		"/openapi.json":          document,
+		"/sluice.js":             script,
 		"/healthz":               g.healthz,
 		"/readyz":                g.readyz,
 	} {
