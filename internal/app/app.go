@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/admin"
+	"github.com/sluicehq/sluice/admin/console"
+	"github.com/sluicehq/sluice/admin/live"
 	"github.com/sluicehq/sluice/detector"
 	"github.com/sluicehq/sluice/gate"
 	"github.com/sluicehq/sluice/internal/clock"
@@ -66,6 +68,8 @@ type App struct {
 	published *redissettings.Store // nil without Redis
 	sql       *sqlstore.Store      // nil without the admin role
 	admin     *admin.Admin         // likewise
+	readings  *live.Readings       // likewise
+	console   *console.Console     // likewise
 	lock      *os.File             // of the data folder, without Redis
 
 	started   time.Time
@@ -240,8 +244,10 @@ func (a *App) openAdmin(ctx context.Context) error {
 	if a.published != nil {
 		o.Publisher = a.published
 	}
-	a.admin, err = admin.New(ctx, o)
-	return err
+	if a.admin, err = admin.New(ctx, o); err != nil {
+		return err
+	}
+	return a.openConsole()
 }
 
 func (a *App) openGate() error {

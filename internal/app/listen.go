@@ -43,7 +43,7 @@ func (a *App) listen() error {
 		}
 	}
 	if a.admin != nil {
-		if a.listeners.admin, err = a.open("--admin-listen", a.cfg.AdminListen, a.admin.Handler()); err != nil {
+		if a.listeners.admin, err = a.open("--admin-listen", a.cfg.AdminListen, a.adminHandler()); err != nil {
 			return err
 		}
 	}

@@ -12,10 +12,11 @@ import (
 
 // The paces of what recurs.
 const (
-	beatsEvery = time.Second      // heartbeats and renewals are sent
-	keepEvery  = time.Second      // the queues' file is written, where there is something new
-	tidyEvery  = 10 * time.Second // what is over is forgotten
-	modesEvery = time.Second      // queues are turned on and off as the modes say
+	beatsEvery  = time.Second      // heartbeats and renewals are sent
+	keepEvery   = time.Second      // the queues' file is written, where there is something new
+	tidyEvery   = 10 * time.Second // what is over is forgotten
+	modesEvery  = time.Second      // queues are turned on and off as the modes say
+	risingEvery = 2 * time.Second  // admin nodes are told of rising traffic
 	// offFor is how long a queue that is off is remembered by nodes: as long as a pass may live.
 	offFor = 24 * time.Hour
 	// seriesFor is how long an item's numbers are shown after this node's last step of it.
@@ -40,6 +41,7 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	if a.admin != nil {
 		a.loop(func() { a.admin.Follow(run) })
+		a.loop(func() { a.readings.Run(run) })
 	}
 	go func() {
 		defer close(a.flushed)
@@ -61,6 +63,9 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	a.cron.Every(beatsEvery, func() { a.flushBeats(run) })
 	a.cron.Every(keepEvery, a.keep)
+	if a.store.client != nil {
+		a.cron.Every(risingEvery, func() { a.tellRising(run) })
+	}
 	a.cron.Every(tidyEvery, func() { a.tidy(run) })
 	a.cron.Start()
 	a.serve()
@@ -114,6 +119,9 @@ func (a *App) keepSeries() { a.metrics.Keep(time.Now().Add(-seriesFor), a.share.
 func (a *App) Stop(ctx context.Context) error {
 	a.gate.Drain()
 	a.events.Close()
+	if a.console != nil {
+		a.console.Close()
+	}
 	err := a.listeners.shutdown(ctx)
 	if cronErr := a.cron.Stop(ctx); cronErr != nil {
 		err = errors.Join(err, fmt.Errorf("scheduled jobs: %w", cronErr))

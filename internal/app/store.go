@@ -27,6 +27,7 @@ type line interface {
 	StepMany(context.Context, []queue.Item, []queue.StepOrder) ([]queue.StepReport, []error)
 	Switch(context.Context, queue.Item, queue.SwitchOrder) (queue.SwitchReport, error)
 	Look(context.Context, queue.Item) (queue.Snapshot, error)
+	LookMany(context.Context, []queue.Item) ([]queue.Snapshot, []error)
 	Find(context.Context, queue.Item, queue.Visitor) (queue.Standing, error)
 	Positions(context.Context, queue.Item) (queue.Table, error)
 }
@@ -46,6 +47,7 @@ type store struct {
 	client  redis.UniversalClient
 	changes *redisline.Changes
 	nodes   *redisline.Nodes
+	rising  *redisline.Rising
 }
 
 // aliveFor is how long a node counts as living after a sign of life, and beatEvery how often it gives one: the share of
@@ -75,6 +77,7 @@ func (a *App) openStore(fingerprint string) error {
 		tidy: func() {}, // Redis forgets by itself
 		line: l, traffic: redistraffic.New(client, l, nil), client: client,
 		changes: redisline.NewChanges(client, a.cfg.RedisPrefix),
+		rising:  redisline.NewRising(client, a.cfg.RedisPrefix, a.cfg.NodeID),
 		nodes:   redisline.NewNodes(client, a.cfg.RedisPrefix, a.cfg.NodeID, fingerprint, aliveFor),
 	}
 	return nil
@@ -97,6 +100,15 @@ func (l oneByOne) StepMany(ctx context.Context, items []queue.Item, orders []que
 		reports[i], errs[i] = l.Step(ctx, item, orders[i])
 	}
 	return reports, errs
+}
+
+// LookMany looks at the items one after the other.
+func (l oneByOne) LookMany(ctx context.Context, items []queue.Item) ([]queue.Snapshot, []error) {
+	snapshots, errs := make([]queue.Snapshot, len(items)), make([]error, len(items))
+	for i, item := range items {
+		snapshots[i], errs[i] = l.Look(ctx, item)
+	}
+	return snapshots, errs
 }
 
 // telling is a line whose ends of passes are told to the other nodes.

@@ -75,7 +75,7 @@ var only = []struct {
 	{module + "/queue/linetest", nil, "a suite is for tests"},
 	{module + "/internal/redistest", nil, "a test server is for tests"},
 	{module + "/internal/postgrestest", nil, "a test server is for tests"},
-	{"testing", []string{"queue/linetest", "internal/redistest", "internal/postgrestest"}, "test code stays in tests"},
+	{"testing", []string{"queue/linetest", "internal/redistest", "internal/postgrestest", "internal/browsertest"}, "test code stays in tests"},
 	{"pgregory.net/rapid", []string{"queue/linetest"}, "test code stays in tests"},
 }
 

@@ -144,11 +144,18 @@ func Handle(h func(*gin.Context) error) gin.HandlerFunc {
 // Answer ends a request with an error. Where the answer has begun already (a stream), it is only logged.
 func Answer(c *gin.Context, err error) {
 	c.Abort()
+	if p, there := Note(c, err); there {
+		write(c, p)
+	}
+}
+
+// Note logs an error, once, and gives the problem that it is answered with; false where the caller has gone.
+func Note(c *gin.Context, err error) (Problem, bool) {
 	ctx := c.Request.Context()
 	log := logger(c)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		log.DebugContext(ctx, "caller has gone", "err", err)
-		return
+		return Problem{}, false
 	}
 	p := Of(err)
 	level := slog.LevelError
@@ -159,12 +166,13 @@ func Answer(c *gin.Context, err error) {
 		log.LogAttrs(ctx, level, "request failed", slog.String("code", p.Code), slog.String("err", err.Error()),
 			slog.String("method", c.Request.Method), slog.String("route", cmp.Or(c.FullPath(), "none")), slog.String("request_id", c.Writer.Header().Get(RequestIDHeader)))
 	}
-	write(c, p)
+	c.Set(codeKey, p.Code)
+	return p, true
 }
 
 // write sends the problem, unless an answer has begun.
 func write(c *gin.Context, p Problem) {
-	c.Set(codeKey, p.Code)
+	c.Set(codeKey, p.Code) // also of a panic, which nobody notes
 	if c.Writer.Written() {
 		return
 	}

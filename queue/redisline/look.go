@@ -2,6 +2,7 @@ package redisline
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -16,10 +17,47 @@ func (l *Line) Look(ctx context.Context, item queue.Item) (queue.Snapshot, error
 	if err != nil {
 		return queue.Snapshot{}, err
 	}
+	return readSnapshot(item, r), nil
+}
+
+func readSnapshot(item queue.Item, r reply) queue.Snapshot {
 	return queue.Snapshot{
 		Header: ReadHeader(item, r.list(0)), Counts: r.list(1).counts(), NowMS: r.int(2),
 		Tokens: r.float(3), Debt: r.int(4), LastScore: r.int(5), HoldMS: r.int(6), Requests: r.float(7), InPerSecond: r.float(9),
-	}, nil
+	}
+}
+
+// LookMany is Look for many items in one round trip. An item's error is that item's: errs[i] belongs to items[i].
+func (l *Line) LookMany(ctx context.Context, items []queue.Item) ([]queue.Snapshot, []error) {
+	snapshots, errs := make([]queue.Snapshot, len(items)), make([]error, len(items))
+	cmds := l.lookPipe(ctx, items)
+	for _, cmd := range cmds {
+		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // as in StepMany
+			if err := lookScript.Load(ctx, l.client).Err(); err == nil {
+				cmds = l.lookPipe(ctx, items)
+			}
+			break
+		}
+	}
+	for i, cmd := range cmds {
+		got, err := cmd.Slice()
+		if err != nil {
+			errs[i] = fmt.Errorf("look at %s: %w", items[i], Fault(err))
+			continue
+		}
+		snapshots[i] = readSnapshot(items[i], reply(got))
+	}
+	return snapshots, errs
+}
+
+func (l *Line) lookPipe(ctx context.Context, items []queue.Item) []*redis.Cmd {
+	pipe := l.client.Pipeline()
+	cmds := make([]*redis.Cmd, len(items))
+	for i, item := range items {
+		cmds[i] = lookScript.EvalSha(ctx, pipe, l.keys(item), l.now(), "")
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	return cmds
 }
 
 // Find says where one visitor stands; Outcome NoPlace where nowhere. One script call.
