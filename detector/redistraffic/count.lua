@@ -34,12 +34,12 @@ local function add_counts(key, window, first, pairs_n)
   for i = 0, pairs_n - 1 do
     local age, count = tonumber(ARGV[first + 2 * i]), tonumber(ARGV[first + 2 * i + 1])
     if age < window then
-      call('HINCRBY', key, int(math.ceil((now_ms - age) / b)), count)
+      call('HINCRBY', key, math.ceil((now_ms - age) / b), count)
       added = added + count
     end
   end
   call('HINCRBY', key, 's', added)
-  call('HSET', key, 'b', string.format('%.17g', b), 'w', window)
+  call('HSET', key, 'b', b, 'w', window)
   call('PEXPIRE', key, 2 * window)
 end
 
@@ -60,9 +60,9 @@ local function count_active()
   local first = 10 + 2 * (n_requests + n_newcomers)
   if first <= #ARGV then
     local current = KEYS[FIRST + at]
-    if tonumber(call('HGET', K.active, int(at)) or -1) ~= slot then
+    if tonumber(call('HGET', K.active, at) or -1) ~= slot then
       call('UNLINK', current)
-      call('HSET', K.active, int(at), int(slot))
+      call('HSET', K.active, at, slot)
     end
     for from = first, #ARGV, 500 do
       call('PFADD', current, unpack(ARGV, from, min(#ARGV, from + 499)))
@@ -78,7 +78,7 @@ local function count_active()
     if of[int(i)] and of[int(i)] > slot - SLOTS then keys[#keys + 1] = KEYS[FIRST + i] end
   end
   local n = #keys > 0 and call('PFCOUNT', unpack(keys)) or 0
-  call('HSET', K.active, 'n', n, 'at', int(now_ms))
+  call('HSET', K.active, 'n', n, 'at', now_ms)
   return n
 end
 
@@ -113,4 +113,4 @@ if q.state == 'off' and limits.auto then
   end
 end
 if q.exists then save(q) end
-return { header(q), activated, string.format('%.17g', requests), string.format('%.17g', newcomers), int(active) }
+return { header(q), activated, text(requests), text(newcomers), text(active) }

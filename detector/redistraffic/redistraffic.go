@@ -22,7 +22,7 @@ import (
 //go:embed count.lua
 var countSource string
 
-var countScript = redisline.NewScript(countSource)
+var countScript = redisline.NewScript(countSource, "windows", "turns")
 
 // slots is how many HyperLogLogs of active visitors take turns; two neighbours are a 24th of the session apart, which
 // bounds the error of the count of active users to that part of them.

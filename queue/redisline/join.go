@@ -2,6 +2,7 @@ package redisline
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/sluicehq/sluice/queue"
 )
@@ -14,7 +15,7 @@ var outcomes = map[string]queue.Outcome{
 // Ask asks for many visitors of one item at once: join, return, claim, or only look (queue.Ask). At most 200 asks.
 // Repeating a call whose answer was lost is harmless. One script call.
 func (l *Line) Ask(ctx context.Context, item queue.Item, asks []queue.Ask) (queue.Answers, error) {
-	args := make([]any, 0, 3+9*len(asks))
+	args := make([]any, 0, 3+3*len(asks))
 	args = append(args, l.now(), "", 0)
 	for _, a := range asks {
 		flags := ""
@@ -24,11 +25,7 @@ func (l *Line) Ask(ctx context.Context, item queue.Item, asks []queue.Ask) (queu
 		case a.Create:
 			flags = "c"
 		}
-		var t queue.Ticket
-		if a.Ticket != nil {
-			t = *a.Ticket
-		}
-		args = append(args, string(a.Visitor), flags, a.MarkMS, a.Lot, int64(t.Generation), t.Epoch, t.Score, "", "")
+		args = append(args, string(a.Visitor), flags, known(a))
 	}
 	r, err := l.run(ctx, joinScript, item, l.keys(item), args...)
 	if err != nil {
@@ -42,6 +39,22 @@ func (l *Line) Ask(ctx context.Context, item queue.Item, asks []queue.Ask) (queu
 		out.Answers[i] = readAnswer(r.list(3).list(i))
 	}
 	return out, nil
+}
+
+// known is what an ask brings beside the visitor, as join.lua takes it; "" for a plain newcomer.
+func known(a queue.Ask) string {
+	var t queue.Ticket
+	if a.Ticket != nil {
+		t = *a.Ticket
+	}
+	if a.MarkMS == 0 && a.Lot == 0 && t.Generation == 0 {
+		return ""
+	}
+	b := make([]byte, 0, 80)
+	for _, n := range [...]int64{a.MarkMS, a.Lot, int64(t.Generation), t.Epoch, t.Score} {
+		b = append(strconv.AppendInt(b, max(0, n), 10), ' ')
+	}
+	return string(b[:len(b)-1])
 }
 
 func readAnswer(f reply) queue.Answer {

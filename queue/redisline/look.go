@@ -9,7 +9,7 @@ import (
 	"github.com/sluicehq/sluice/queue"
 )
 
-var lookScript = NewScript(source("look"))
+var lookScript = NewScript(source("look"), "windows")
 
 // Look gives the whole of one queue as it stands. One script call.
 func (l *Line) Look(ctx context.Context, item queue.Item) (queue.Snapshot, error) {

@@ -6,7 +6,7 @@ import (
 	"github.com/sluicehq/sluice/queue"
 )
 
-// reply is the answer of a script: numbers as text (16 digits survive only that way) or small integers.
+// reply is the answer of a script: whole numbers, and fractions and words as text.
 type reply []any
 
 func (r reply) text(i int) string {

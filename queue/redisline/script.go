@@ -15,8 +15,15 @@ import (
 //go:embed lua/*.lua
 var sources embed.FS
 
-// NewScript makes a script of a body and the prelude that all scripts of a line share (lua/prelude.lua).
-func NewScript(body string) *redis.Script { return redis.NewScript(source("prelude") + body) }
+// NewScript makes a script of a body, the prelude that all scripts of a line share (lua/prelude.lua), and those parts
+// between the two that the body needs: a call makes every function anew that its script holds.
+func NewScript(body string, parts ...string) *redis.Script {
+	text := source("prelude")
+	for _, part := range parts {
+		text += source(part)
+	}
+	return redis.NewScript(text + body)
+}
 
 func source(name string) string {
 	b, err := sources.ReadFile("lua/" + name + ".lua")
@@ -30,8 +37,8 @@ var (
 	joinScript   = NewScript(source("join"))
 	touchScript  = NewScript(source("touch"))
 	endScript    = NewScript(source("end"))
-	stepScript   = NewScript(source("step"))
-	switchScript = NewScript(source("switch"))
+	stepScript   = NewScript(source("step"), "windows", "turns")
+	switchScript = NewScript(source("switch"), "turns")
 )
 
 // run calls a script and gives the parts of its answer.

@@ -11,7 +11,7 @@ local now_us = clock(ARGV[1])
 local now_ms = floor(now_us / 1000)
 local kind, visitor = ARGV[2], ARGV[3]
 local q = load()
-if not q.exists then return { header(q), int(now_ms), 0, 0 } end
+if not q.exists then return { header(q), now_ms, 0, 0 } end
 
 local score = tonumber(call('ZSCORE', K.waiting, visitor) or nil)
 local inside = call('ZSCORE', K.running, visitor)
@@ -32,7 +32,7 @@ if inside and kind ~= 'l' then
   call('HDEL', K.admissions, visitor)
   add(q, 'nr', -1)
   if kind == 'f' then
-    call('ZADD', K.finished, int(now_ms), visitor)
+    call('ZADD', K.finished, now_ms, visitor)
     add(q, 'finished', 1)
   else
     add(q, 'revoked', 1)
@@ -41,4 +41,4 @@ if inside and kind ~= 'l' then
 end
 if q.nw == 0 and q.empty_at == 0 then put(q, 'empty_at', now_ms) end
 save(q)
-return { header(q), int(now_ms), was_waiting, was_running }
+return { header(q), now_ms, was_waiting, was_running }

@@ -3,8 +3,8 @@
 -- ARGV[1]  now_us         '' = the store's clock; else a virtual one (tests)
 -- ARGV[2]  limits         JSON of the policy's numbers, '' = none
 -- ARGV[3]  limits_version integer
--- ARGV[4..]  nine to an ask: visitor, flags (c = make a place, p = peek only, '' = neither), mark_ms (last pass here; 0 = none),
---            lot (0 = none), ticket generation (0 = no ticket), ticket epoch, ticket score, then two reserved as ''
+-- ARGV[4..]  three to an ask: visitor, flags (c = make a place, p = peek only, '' = neither), and what is known of the visitor:
+--            "mark_ms lot generation epoch score" (mark of the last pass here, lot, ticket; each 0 = none), '' = nothing
 -- Returns  {header, counts, now_ms, answers}; an answer is {outcome, new, returned, score, position,
 --          kind, admitted_ms, claimed_ms, issued_ms, pass_ends_ms, requests}
 -- Cost     O(n log N): n asks (at most 200), N the larger set
@@ -15,14 +15,14 @@ local now_ms = floor(now_us / 1000)
 local q = load()
 take_limits(q, ARGV[2], tonumber(ARGV[3]), now_us)
 
-local PER, FIRST = 9, 4
+local PER, FIRST = 3, 4
 local n = (#ARGV - FIRST + 1) / PER
 local answers = {}
 
 if q.state == 'off' then
   for i = 1, n do answers[i] = { 'off' } end
   if q.exists then save(q) end
-  return { header(q), counts(q, now_ms), int(now_ms), answers }
+  return { header(q), counts(q, now_ms), now_ms, answers }
 end
 
 settle(q, now_us)
@@ -39,18 +39,19 @@ for i, ends in ipairs(call('ZMSCORE', K.running, unpack(visitors))) do in_runnin
 local live_now = live(q, now_ms)
 local live_s = int(floor(live_now / 1000))
 local new_scores, heard = {}, {}
+local in_order = true -- whoever took a place in this batch stands behind all before
 
 local function answer_waiting(i, visitor, is_new, returned)
-  answers[i] = { 'waiting', is_new, returned, int(in_waiting[visitor]), 0 }
+  answers[i] = { 'waiting', is_new, returned, 0, 0 }
 end
 
 local function answer_inside(i, stay, is_new)
-  answers[i] = { 'inside', is_new, 0, '0', 0, tell_stay(stay) }
+  answers[i] = { 'inside', is_new, 0, 0, 0, tell_stay(stay) }
 end
 
 local function enter(visitor, stay)
   in_running[visitor] = stay.ends + LEEWAY - lost(q, now_ms)
-  call('ZADD', K.running, int(in_running[visitor]), visitor)
+  call('ZADD', K.running, in_running[visitor], visitor)
   call('HSET', K.admissions, visitor, write_stay(stay))
 end
 
@@ -75,28 +76,33 @@ local function claim_or_repeat(visitor, stay)
   return stay
 end
 
+-- A visitor who comes anew to a draw has the same lot as before: only the passes stay ended.
+local function forget_place_mark(visitor)
+  local score, instant = mark_of(visitor)
+  if score >= 0 then
+    call('HDEL', K.ended_old, visitor)
+    call('HSET', K.ended, visitor, '-1 ' .. int(instant))
+  end
+end
+
 local function queue_up(visitor, score)
   in_waiting[visitor] = score
-  new_scores[#new_scores + 1] = int(score)
+  new_scores[#new_scores + 1] = score
   new_scores[#new_scores + 1] = visitor
   heard[#heard + 1] = visitor
   heard[#heard + 1] = live_s
-  put(q, 'nw', q.nw + 1)
+  add(q, 'nw', 1)
   put(q, 'empty_at', 0)
-end
-
--- Places noted must be in the set before anything looks at ranks or takes them out again.
-local function flush_places()
-  if #new_scores > 0 then call('ZADD', K.waiting, unpack(new_scores)) end
-  if #heard > 0 then call('HSET', K.heard, unpack(heard)) end
-  new_scores, heard = {}, {}
 end
 
 local function ask(i)
   local at = FIRST + (i - 1) * PER
-  local visitor, flags, mark_ms, lot = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
-  local t_gen, t_epoch, t_score = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6])
-  local create, peek = flags == 'c', flags == 'p'
+  local visitor, create, peek = ARGV[at], ARGV[at + 1] == 'c', ARGV[at + 1] == 'p'
+  local mark_ms, lot, t_gen, t_epoch, t_score = 0, 0, 0, 0, 0
+  if ARGV[at + 2] ~= '' then
+    mark_ms, lot, t_gen, t_epoch, t_score = string.match(ARGV[at + 2], '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
+    mark_ms, lot, t_gen, t_epoch, t_score = tonumber(mark_ms), tonumber(lot), tonumber(t_gen), tonumber(t_epoch), tonumber(t_score)
+  end
 
   if in_running[visitor] and in_running[visitor] <= live_now then
     if peek then
@@ -124,8 +130,8 @@ local function ask(i)
       heard[#heard + 1] = visitor
       heard[#heard + 1] = live_s
       if ticket and t_score < in_waiting[visitor] then
-        in_waiting[visitor] = t_score
-        new_scores[#new_scores + 1] = int(t_score)
+        in_waiting[visitor], in_order = t_score, false
+        new_scores[#new_scores + 1] = t_score
         new_scores[#new_scores + 1] = visitor
       end
     end
@@ -145,6 +151,7 @@ local function ask(i)
     return answer_inside(i, stay, 0)
   end
   if ticket then
+    in_order = false
     queue_up(visitor, t_score)
     put(q, 'last', max(q.last, t_score))
     add(q, 'returned', 1)
@@ -186,17 +193,25 @@ local function ask(i)
 end
 
 for i = 1, n do ask(i) end
-flush_places()
+if #new_scores > 0 then call('ZADD', K.waiting, unpack(new_scores)) end
+if #heard > 0 then call('HSET', K.heard, unpack(heard)) end
 
-if not (q.state == 'prequeue' and q.random == 1) then
-  for i = 1, n do
-    local a = answers[i]
-    if a[1] == 'waiting' then
-      -- An arrival in order stands at the end: as many before it as came later in this batch are behind it.
-      local rank = call('ZRANK', K.waiting, visitors[i])
-      a[4], a[5] = int(in_waiting[visitors[i]]), rank + 1
+-- Scores, and places by the line as it is now. Newcomers in order stand at its end, those who came later in this batch behind.
+local drawn = not (q.state == 'prequeue' and q.random == 1)
+local last, behind
+for i = n, 1, -1 do
+  local a = answers[i]
+  if a[1] == 'waiting' then
+    a[4] = in_waiting[visitors[i]]
+    if drawn then
+      if a[2] == 1 and in_order then
+        last, behind = last or call('ZCARD', K.waiting), (behind or -1) + 1
+        a[5] = last - behind
+      else
+        a[5] = call('ZRANK', K.waiting, visitors[i]) + 1
+      end
     end
   end
 end
 save(q)
-return { header(q), counts(q, now_ms), int(now_ms), answers }
+return { header(q), counts(q, now_ms), now_ms, answers }

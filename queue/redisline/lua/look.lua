@@ -14,6 +14,14 @@ local visitor = ARGV[2]
 local q = load()
 if q.exists then settle(q, now_us) end
 
+-- People let in per second over the last ten to twenty seconds; -1 = not known yet.
+local function measured()
+  local at, n = q.m1_at, q.m1
+  if q.m0_at > 0 then at, n = q.m0_at, q.m0 end
+  if at == 0 or now_ms - at < 1000 then return -1 end
+  return (q.admitted - n) * 1000 / (now_ms - at)
+end
+
 local standing = {}
 if visitor ~= '' and q.state ~= 'off' then
   local ends = tonumber(call('ZSCORE', K.running, visitor) or nil)
@@ -26,9 +34,9 @@ if visitor ~= '' and q.state ~= 'off' then
   elseif score then
     local second = tonumber(call('HGET', K.heard, visitor) or 0)
     local shown = q.state == 'prequeue' and q.random == 1 and 0 or call('ZRANK', K.waiting, visitor) + 1
-    standing = { 'waiting', int(score), shown, int(second * 1000 + lost(q, now_ms)) }
+    standing = { 'waiting', score, shown, second * 1000 + lost(q, now_ms) }
   end
 end
 local requests = window_sum(K.traffic, now_ms, window_of(K.traffic))
-return { header(q), counts(q, now_ms), int(now_ms), string.format('%.17g', q.tokens), int(q.debt), int(q.last), int(q.hold),
-  string.format('%.17g', requests), standing, string.format('%.17g', measured(q, now_ms)) }
+return { header(q), counts(q, now_ms), now_ms, text(q.tokens), q.debt, q.last, q.hold, text(requests), standing,
+  text(measured()) }

@@ -58,7 +58,7 @@ if q.state ~= 'off' then
       put(q, 'grace', seen.grace and 1 or 0)
       put(q, 'activated', seen.activated_ms)
       put(q, 'opens', seen.opens_ms)
-      put(q, 'override', type(seen.override) == 'number' and string.format('%.17g', seen.override) or '')
+      put(q, 'override', type(seen.override) == 'number' and text(seen.override) or '')
     end
     put(q, 'tokens', 0)
     put(q, 'at', q.state == 'open' and now_us or 0)
@@ -76,7 +76,7 @@ take_limits(q, ARGV[2], tonumber(ARGV[3]), now_us)
 if q.state == 'off' then
   if q.disarmed == 1 and traffic_low(q, measures(q, now_ms)) then put(q, 'disarmed', 0) end
   save(q)
-  return { header(q), counts(q, now_ms), int(now_ms), {}, 0, 0, 0, '', 0, 0, int(now_ms + 1000), int(q.last), '0', '-1' }
+  return { header(q), counts(q, now_ms), now_ms, {}, 0, 0, 0, '', 0, 0, now_ms + 1000, q.last, 0, '-1' }
 end
 settle(q, now_us)
 turn_marks(q, now_ms)
@@ -84,11 +84,24 @@ turn_marks(q, now_ms)
 local live_now = live(q, now_ms)
 local budget, more = most, 0
 
+local function trim_finished()
+  local over = call('ZCARD', K.finished) - KEEP_FINISHED
+  if over > 0 then call('ZREMRANGEBYRANK', K.finished, 0, min(over, 300) - 1) end
+end
+
+-- The live instant of the next end in running; nil = nobody is inside.
+local function first_end() return tonumber(call('ZRANGE', K.running, 0, 0, 'WITHSCORES')[2]) end
+
 -- Stays that are over.
-local over = call('ZRANGEBYSCORE', K.running, '-inf', int(live_now), 'LIMIT', 0, budget)
-local no_show, done = end_stays(q, over, now_ms)
-budget = budget - #over
-if #over > 0 then trim_finished() end
+local next_end = q.nr > 0 and first_end() or nil
+local over, no_show, done = {}, 0, 0
+if next_end and next_end <= live_now then
+  over = call('ZRANGEBYSCORE', K.running, '-inf', live_now, 'LIMIT', 0, budget)
+  no_show, done = end_stays(q, over, now_ms)
+  budget = budget - #over
+  trim_finished()
+  next_end = first_end()
+end
 
 local abandoned = 0
 local function abandon(visitors)
@@ -131,6 +144,7 @@ end
 
 -- The next go in: what is due by the rate and has room, and what was ordered by hand beyond both.
 local admitted = {}
+local stay = write_stay({ kind = 'a', admitted = now_ms, claimed = 0, issued = 0, ends = 0, requests = 0 })
 local function admit()
   if q.state ~= 'open' and q.debt == 0 then return end
   if now_ms < q.hold or q.held == 1 then return end
@@ -142,17 +156,16 @@ local function admit()
     for i = 1, #popped, 2 do names[#names + 1] = popped[i] end
     if #names == 0 then break end
     budget = budget - #names
-    local seconds, stays, running, silent = call('HMGET', K.heard, unpack(names)), {}, {}, 0
+    local seconds, stays, running, silent, ends = call('HMGET', K.heard, unpack(names)), {}, {}, 0, int(live_now + q.claim)
     for i, visitor in ipairs(names) do
       if is_silent(seconds[i]) then
         silent = silent + 1
       else
+        local at = #stays
+        running[at + 1], running[at + 2] = ends, visitor
+        stays[at + 1], stays[at + 2] = visitor, stay
         admitted[#admitted + 1] = visitor
-        admitted[#admitted + 1] = int(tonumber(popped[2 * i]))
-        running[#running + 1] = int(live_now + q.claim)
-        running[#running + 1] = visitor
-        stays[#stays + 1] = visitor
-        stays[#stays + 1] = write_stay({ kind = 'a', admitted = now_ms, claimed = 0, issued = 0, ends = 0, requests = 0 })
+        admitted[#admitted + 1] = popped[2 * i]
       end
     end
     call('HDEL', K.heard, unpack(names))
@@ -160,6 +173,7 @@ local function admit()
     if in_now > 0 then
       call('ZADD', K.running, unpack(running))
       call('HSET', K.admissions, unpack(stays))
+      next_end = min(next_end or live_now + q.claim, live_now + q.claim)
     end
     local by_hand = min(q.debt, in_now)
     local by_rate = in_now - by_hand
@@ -176,9 +190,20 @@ local function admit()
   if budget == 0 and q.nw > 0 and due + q.debt > 0 then more = 1 end
 end
 
+-- People let in per second, measured over the last ten to twenty seconds: two samples take turns.
+local function measure()
+  if q.m1_at > 0 and now_ms - q.m1_at < 10000 then return end
+  if q.m1_at > 0 then
+    put(q, 'm0_at', q.m1_at)
+    put(q, 'm0', q.m1)
+  end
+  put(q, 'm1_at', now_ms)
+  put(q, 'm1', q.admitted)
+end
+
 admit()
 sweep()
-measure(q, now_ms)
+measure()
 if budget == 0 and #over > 0 then more = 1 end
 
 -- Off again: drained, or quiet for long enough.
@@ -209,19 +234,18 @@ end
 
 -- When the next step is needed.
 local due = now_ms + 1000
-local head = '0'
+local head = 0
 if released == '' then
   local first = q.nw > 0 and call('ZRANGE', K.waiting, 0, 0, 'WITHSCORES') or {}
   if first[2] then
-    head = int(tonumber(first[2]))
+    head = tonumber(first[2])
     local r = rate(q)
     if q.state == 'open' and r > 0 and room(q, now_ms) >= 1 then
       due = min(due, max(q.hold, now_ms + math.ceil(max(0, 1 - q.tokens) / r * 1000)))
     end
   end
-  local next_end = call('ZRANGE', K.running, 0, 0, 'WITHSCORES')
-  if next_end[2] then due = min(due, max(now_ms, tonumber(next_end[2]) + lost(q, now_ms))) end
+  if next_end then due = min(due, max(now_ms, next_end + lost(q, now_ms))) end
 end
 save(q)
-return { header(q), counts(q, now_ms), int(now_ms), admitted, no_show, done, abandoned, released, restored, more,
-  int(due), int(q.last), head, string.format('%.17g', requests) }
+return { header(q), counts(q, now_ms), now_ms, admitted, no_show, done, abandoned, released, restored, more,
+  due, q.last, head, text(requests) }

@@ -32,7 +32,7 @@ local function done(word)
     save(q)
     if q.state == 'off' then call('EXPIRE', K.queue, keep_off(q)) end
   end
-  return { word or 'ok', header(q), counts(q, now_ms), before, changed, int(now_ms), left }
+  return { word or 'ok', header(q), counts(q, now_ms), before, changed, now_ms, left }
 end
 
 local function change()
@@ -60,13 +60,13 @@ end
 -- A key that was used has taken effect, whatever the state is by now.
 local function used_key()
   if ARGV[12] == '' then return false end
-  call('ZREMRANGEBYSCORE', KEYS[12], '-inf', int(now_ms - 86400000))
+  call('ZREMRANGEBYSCORE', KEYS[12], '-inf', now_ms - 86400000)
   return call('ZSCORE', KEYS[12], ARGV[12])
 end
 
 local function use_key()
   if ARGV[12] == '' then return end
-  call('ZADD', KEYS[12], int(now_ms), ARGV[12])
+  call('ZADD', KEYS[12], now_ms, ARGV[12])
   call('ZREMRANGEBYRANK', KEYS[12], 0, -101)
   call('PEXPIRE', KEYS[12], 86400000)
 end
@@ -203,7 +203,7 @@ function act.restore()
   put(q, 'grace', k.grace and 1 or 0)
   put(q, 'activated', k.activated_ms)
   put(q, 'opens', k.opens_ms)
-  if type(k.override) == 'number' then put(q, 'override', string.format('%.17g', k.override)) end
+  if type(k.override) == 'number' then put(q, 'override', text(k.override)) end
   put(q, 'hold', now_ms + max(HOLD, tonumber(ARGV[14])))
   changed = 1
   return done()

@@ -13,7 +13,7 @@ local missing, ended = {}, {}
 
 local PER, FIRST = 6, 2
 local n = (#ARGV - FIRST + 1) / PER
-if q.state == 'off' then return { header(q), int(now_ms), missing, ended } end
+if q.state == 'off' then return { header(q), now_ms, missing, ended } end
 
 local visitors = {}
 for i = 1, n do visitors[i] = ARGV[FIRST + (i - 1) * PER + 1] end
@@ -27,7 +27,7 @@ local function renew(i, visitor, generation, issued, ends, requests)
     ended[#ended + 1] = i
     return
   end
-  local until_ms = int(ends + LEEWAY - lost(q, now_ms))
+  local until_ms = ends + LEEWAY - lost(q, now_ms)
   if call('ZSCORE', K.running, visitor) then
     local stay = read_stay(call('HGET', K.admissions, visitor))
     if not stay then return end
@@ -83,4 +83,4 @@ for visitor, second in pairs(heard) do
 end
 if #seconds > 0 then call('HSET', K.heard, unpack(seconds)) end
 save(q)
-return { header(q), int(now_ms), missing, ended }
+return { header(q), now_ms, missing, ended }
