@@ -38,7 +38,7 @@ var (
 	touchScript  = NewScript(source("touch"))
 	endScript    = NewScript(source("end"))
 	stepScript   = NewScript(source("step"), "windows", "turns")
-	switchScript = NewScript(source("switch"), "turns")
+	switchScript = NewScript(source("switch"), "windows", "turns")
 )
 
 // run calls a script and gives the parts of its answer.

@@ -75,7 +75,7 @@ local act = {}
 
 function act.activate()
   if q.state == 'off' then
-    if cause == 'detector' and q.disarmed == 1 then return done() end
+    if cause == 'detector' and q.disarmed == 1 and not traffic_low(q, measures(q, now_ms)) then return done() end
     turn_on(q, 'open', now_us, epoch, cause, by, tonumber(ARGV[9]))
     changed = 1
   elseif cause == 'detector' or cause == 'mode' then
