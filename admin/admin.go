@@ -20,6 +20,7 @@ import (
 	"github.com/sluicehq/sluice/internal/proxies"
 	"github.com/sluicehq/sluice/internal/settings"
 	"github.com/sluicehq/sluice/internal/sqlstore"
+	"github.com/sluicehq/sluice/internal/ticket"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -31,11 +32,12 @@ type Line interface {
 	End(ctx context.Context, item queue.Item, e queue.Ending) (queue.EndReport, error)
 }
 
-// Options configures an Admin. Store, Settings, Line and Board are required; the zero value of every other field is
-// its default.
+// Options configures an Admin. Store, Settings, Keys, Line and Board are required; the zero value of every other field
+// is its default.
 type Options struct {
 	Store     *sqlstore.Store
 	Settings  *settings.Holder
+	Keys      *ticket.Keyring
 	Publisher settings.Publisher // nil = this node is the only one
 	Line      Line
 	Board     *queue.Board

@@ -21,6 +21,7 @@ import (
 	"github.com/sluicehq/sluice/internal/redistest"
 	"github.com/sluicehq/sluice/internal/settings"
 	"github.com/sluicehq/sluice/internal/sqlstore"
+	"github.com/sluicehq/sluice/internal/ticket"
 	"github.com/sluicehq/sluice/queue"
 	"github.com/sluicehq/sluice/queue/memline"
 	"github.com/sluicehq/sluice/queue/redisline"
@@ -43,6 +44,14 @@ const root = "bootstrap-token-of-the-tests"
 
 // start is the time in tests that hold the clock.
 var start = time.Date(2026, 12, 1, 11, 0, 0, 0, time.UTC)
+
+var testKeys = func() *ticket.Keyring {
+	secrets, err := ticket.ParseSecret("c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IHNlY3JldCE=")
+	if err != nil {
+		panic(err)
+	}
+	return ticket.New(secrets)
+}()
 
 // fixture is an Admin on a database and a line of its own.
 type fixture struct {
@@ -89,7 +98,7 @@ func newFixture(t *testing.T, with func(*Options)) *fixture {
 	f.store = openStore(t, f.dir, f.hand)
 	board := new(queue.Board)
 	o := Options{
-		Store: f.store, Settings: new(settings.Holder), Line: memline.New(memline.Options{Clock: f.hand}), Board: board, Clock: f.hand,
+		Store: f.store, Settings: new(settings.Holder), Keys: testKeys, Line: memline.New(memline.Options{Clock: f.hand}), Board: board, Clock: f.hand,
 		BootstrapToken: root, Seen: func(h queue.Header) { board.Put(h) }, Every: 5 * time.Millisecond,
 		Log: slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}

@@ -68,6 +68,13 @@ func (a *Admin) table() []route {
 		{"DELETE", "/users/:id", admin, h(a.deleteUser)},
 		{"POST", "/users/:id/login-link", admin, h(a.postLoginLink)},
 
+		{"GET", "/keys", admin, h(a.listKeys)},
+		{"POST", "/keys", admin, h(a.postKey)},
+		{"DELETE", "/keys/:number", admin, h(a.deleteKey)},
+		{"GET", "/keys/connector", admin, h(a.getConnector)},
+		{"PUT", "/keys/connector", admin, h(a.putConnector)},
+		{"DELETE", "/keys/connector", admin, h(a.deleteConnector)},
+
 		{"GET", "/tokens", admin, h(a.listTokens)},
 		{"POST", "/tokens", admin, h(a.postToken)},
 		{"DELETE", "/tokens/:id", admin, h(a.deleteToken)},

@@ -25,6 +25,7 @@ type commands struct {
 	Migrate migrateCmd `cmd:"" help:"Bring the SQL schema up to date, undo a step, or list the steps."`
 	Token   tokenCmd   `cmd:"" help:"Make, list and delete API tokens."`
 	User    userCmd    `cmd:"" help:"Make, list and remove the people who sign in."`
+	Key     keyCmd     `cmd:"" help:"List and rotate the keys of passes; id and secret of connectors."`
 	Bench   benchCmd   `cmd:"" help:"Measure: load against nodes and a store that it starts, beside a bare server."`
 }
 

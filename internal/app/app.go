@@ -2,12 +2,10 @@ package app
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,6 +70,8 @@ type App struct {
 	console   *console.Console     // likewise
 	lock      *os.File             // of the data folder, without Redis
 
+	passKeys  atomic.Pointer[[]int64] // by number, the one that signs first
+	connector connector
 	started   time.Time
 	dirty     atomic.Bool // there is something new for the queues' file
 	looks     atomic.Int64
@@ -175,16 +175,8 @@ func (a *App) openKeys() error {
 	if err != nil {
 		return err
 	}
-	texts := make([]string, len(keys))
-	for i, k := range keys {
-		texts[i] = base64.StdEncoding.EncodeToString(k)
-	}
-	secrets, err := ticket.ParseSecret(strings.Join(texts, ","))
-	if err != nil {
-		return fmt.Errorf("--secret-key: %w", err)
-	}
-	a.keys = ticket.New(secrets)
-	return nil
+	a.keys, err = Keyring(keys)
+	return err
 }
 
 // loadSettings starts from the settings last seen, so that a node comes up while the store and the database are away.
@@ -200,6 +192,7 @@ func (a *App) loadSettings() error {
 		if err := settings.SaveFile(a.cfg.DataDir, s); err != nil {
 			a.log.Error("settings not kept in the data folder", "err", err)
 		}
+		a.takeConnector(s)
 		a.mover.WakeAll()
 	})
 	return nil
@@ -237,7 +230,7 @@ func (a *App) openAdmin(ctx context.Context) error {
 		return err
 	}
 	o := admin.Options{
-		Store: a.sql, Settings: a.settings, Line: telling{a.store.line, a.fleet.tellEnded}, Board: a.board, Clock: a.clock,
+		Store: a.sql, Settings: a.settings, Keys: a.keys, Line: telling{a.store.line, a.fleet.tellEnded}, Board: a.board, Clock: a.clock,
 		Events: a.events, Reserved: a.active, UserVisitor: a.keys.UserVisitor, Seen: a.seen,
 		BootstrapToken: string(a.cfg.BootstrapAdminToken), URL: a.cfg.AdminURL, Proxies: a.cfg.TrustedProxies, Log: a.log,
 	}
@@ -269,8 +262,11 @@ func (a *App) openGate() error {
 		Counter: a.counter, Trips: a.flusher, Keys: a.keys, Clock: a.clock, Patterns: patterns,
 		PublicURL: a.cfg.PublicURL.String(), CookieDomain: a.cfg.CookieDomain, PassCookie: a.cfg.PassCookie,
 		TrustedProxies: proxies, MaxStreams: a.cfg.MaxStreams,
-		StoreUp: a.storeUp, Synced: a.synced, Told: a.healed.Told, Recorder: recorder{a.metrics}, Log: a.log,
+		Connector: a.connector.get, StoreUp: a.storeUp, Synced: a.synced, Told: a.healed.Told, Recorder: recorder{a.metrics}, Log: a.log,
 	})
+	if err == nil {
+		a.takePassKeys()
+	}
 	return err
 }
 

@@ -12,11 +12,12 @@ import (
 
 // The paces of what recurs.
 const (
-	beatsEvery  = time.Second      // heartbeats and renewals are sent
-	keepEvery   = time.Second      // the queues' file is written, where there is something new
-	tidyEvery   = 10 * time.Second // what is over is forgotten
-	modesEvery  = time.Second      // queues are turned on and off as the modes say
-	risingEvery = 2 * time.Second  // admin nodes are told of rising traffic
+	beatsEvery  = time.Second            // heartbeats and renewals are sent
+	keepEvery   = time.Second            // the queues' file is written, where there is something new
+	keysEvery   = 500 * time.Millisecond // the keys of passes are looked at
+	tidyEvery   = 10 * time.Second       // what is over is forgotten
+	modesEvery  = time.Second            // queues are turned on and off as the modes say
+	risingEvery = 2 * time.Second        // admin nodes are told of rising traffic
 	// offFor is how long a queue that is off is remembered by nodes: as long as a pass may live.
 	offFor = 24 * time.Hour
 	// seriesFor is how long an item's numbers are shown after this node's last step of it.
@@ -66,6 +67,7 @@ func (a *App) Start(ctx context.Context) error {
 	if a.store.client != nil {
 		a.cron.Every(risingEvery, func() { a.tellRising(run) })
 	}
+	a.cron.Every(keysEvery, a.takePassKeys)
 	a.cron.Every(tidyEvery, func() { a.tidy(run) })
 	a.cron.Start()
 	a.serve()

@@ -70,6 +70,12 @@ func (d Database) Check() (databaseURL Secret, dataDir string, err error) {
 	return databaseURL, dataDir, c.err
 }
 
+// Check gives the secret keys, checked; none where they are the data folder's.
+func (s Signing) Check() (Keys, error) {
+	var c checker
+	return c.keys("secret-key", s.SecretKey), c.err
+}
+
 // Check gives the console's address, checked: for commands other than serve.
 func (f Console) Check() (*url.URL, error) {
 	var c checker

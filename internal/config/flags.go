@@ -16,6 +16,11 @@ type Console struct {
 	AdminURL string `name:"admin-url" placeholder:"URL" default:"http://localhost:8081" unit:"http:// or https:// with a host" help:"What operators' browsers see: for login links, single sign-on and the session's cookie."`
 }
 
+// Signing is what commands need that work with keys.
+type Signing struct {
+	SecretKey string `name:"secret-key" placeholder:"KEYS" secret:"true" unit:"one or more, each 32 bytes or more in base64, comma-separated" help:"Signs everything; the first signs, all verify. The same on every node." empty:"generated into the data folder"`
+}
+
 // File is the optional settings file.
 type File struct {
 	Config string `name:"config" placeholder:"FILE" unit:"a YAML file" help:"File with any of these settings, each under its flag's name with _ for -." empty:"no file"`
@@ -36,7 +41,7 @@ type Flags struct {
 	RedisPrefix      string `name:"redis-prefix" placeholder:"TEXT" default:"sluice:" unit:"1 to 64 of A-Z a-z 0-9 . _ : -" help:"What every key in the store begins with."`
 	RedisMinReplicas string `name:"redis-min-replicas" placeholder:"N" default:"0" unit:"0 to 16 replicas" help:"Replicas that must have a join or an admission before it is answered."`
 	Database
-	SecretKey           string   `name:"secret-key" placeholder:"KEYS" secret:"true" unit:"one or more, each 32 bytes or more in base64, comma-separated" help:"Signs everything; the first signs, all verify. The same on every node." empty:"generated into the data folder"`
+	Signing
 	BootstrapAdminToken string   `name:"bootstrap-admin-token" placeholder:"TOKEN" secret:"true" unit:"8 to 256 printable characters" help:"Makes this API token an admin at start, for automation." empty:"none"`
 	Roles               string   `name:"roles" placeholder:"LIST" default:"gate,scheduler,admin" unit:"gate, scheduler, admin, comma-separated" help:"What this process does. Only admin opens the SQL database."`
 	ItemPattern         []string `name:"item-pattern" placeholder:"PATTERN" sep:"none" unit:"/path/{item} or /path=item, case: in front heeds case; repeatable, in the variable separated by spaces" help:"Which item an original URL is, for /v1/authorize." empty:"none"`

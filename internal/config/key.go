@@ -23,11 +23,22 @@ func (k Keys) OrIn(dir string) (Keys, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("--data-dir: %w", err)
 	}
-	path := filepath.Join(dir, KeyFile)
-	if err := makeKey(dir, path); err != nil {
+	if err := makeKey(dir, filepath.Join(dir, KeyFile)); err != nil {
 		return nil, fmt.Errorf("--data-dir: make the secret: %w", err)
 	}
+	return k.OrThatOf(dir)
+}
+
+// OrThatOf gives k, or, where it is empty, the secret that the data folder has: an error where it has none.
+func (k Keys) OrThatOf(dir string) (Keys, error) {
+	if len(k) > 0 {
+		return k, nil
+	}
+	path := filepath.Join(dir, KeyFile)
 	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("--secret-key: it is that of the nodes, and %s has none", dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--data-dir: read the secret: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicehq/sluice/internal/settings"
 )
 
-// RotatePassKey makes the next key of passes and gives its number. Keys that ended are forgotten.
+// RotatePassKey makes the next key of passes and gives its number.
 func (t *Tx) RotatePassKey() (settings.PassKey, error) {
 	now, err := readPassKeys(t.ctx, t.tx)
 	if err != nil {
@@ -20,6 +20,12 @@ func (t *Tx) RotatePassKey() (settings.PassKey, error) {
 	}
 	t.changed = true
 	return made, t.exec(`INSERT INTO pass_keys (number, created_ms) VALUES ($1, $2)`, made.Number, made.CreatedMS)
+}
+
+// DeletePassKey takes a key back.
+func (t *Tx) DeletePassKey(number int64) error {
+	t.changed = true
+	return t.exec(`DELETE FROM pass_keys WHERE number = $1`, number)
 }
 
 // SetConnector sets customer id and sealed secret of the connector protocol; "" turns it off.

@@ -230,3 +230,30 @@ func TestPassesOfTheSameAdmissionAreTheSame(t *testing.T) {
 		t.Error("the id of another key is taken")
 	}
 }
+
+func TestSealText(t *testing.T) {
+	t.Parallel()
+	one, two, both := testRing(t, 1), testRing(t, 2), testRing(t, 2, 1)
+	sealed := one.SealText("connector", "a secret")
+	if strings.Contains(sealed, "secret") || sealed != one.SealText("connector", "a secret") {
+		t.Errorf("sealed %q", sealed)
+	}
+	for _, c := range []struct {
+		name            string
+		by              *Keyring
+		purpose, sealed string
+		ok              bool
+	}{
+		{"the same key", one, "connector", sealed, true},
+		{"a key that is not the first any more", both, "connector", sealed, true},
+		{"another key", two, "connector", sealed, false},
+		{"another purpose", one, "other", sealed, false},
+		{"tampered with", one, "connector", sealed[:len(sealed)-2] + "AA", false},
+		{"cut off", one, "connector", sealed[:10], false},
+		{"nothing", one, "connector", "", false},
+	} {
+		if text, ok := c.by.OpenText(c.purpose, c.sealed); ok != c.ok || ok && text != "a secret" {
+			t.Errorf("%s: %q %v", c.name, text, ok)
+		}
+	}
+}
