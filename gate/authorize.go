@@ -28,6 +28,7 @@ func (g *Gate) authorize(c *gin.Context) error {
 		return nil
 	}
 	q := g.ask(item)
+	defer q.release()
 	allowOrigin(h, r, q.policy)
 	q.peek = peeks(r) || o.method == http.MethodHead
 	q.asset, q.media = asset(r)
@@ -36,14 +37,14 @@ func (g *Gate) authorize(c *gin.Context) error {
 	if err := g.identify(r, q, false); err != nil {
 		return err
 	}
-	v, err := g.decide(r.Context(), q)
-	if err != nil {
+	v := &q.said
+	if *v, err = g.decide(r.Context(), q); err != nil {
 		return err
 	}
 	if q.counts {
 		g.Recorder.Check(item, v.action, v.reason)
 	}
-	rep := g.settle(h, r, q, &v, g.originalAddress(r, q, o))
+	rep := g.settle(h, r, q, v, g.originalAddress(r, q, o))
 	onlyLast(h, "Set-Cookie")
 	if v.action == Pass {
 		if rep.pass != "" {
@@ -56,7 +57,7 @@ func (g *Gate) authorize(c *gin.Context) error {
 	status := http.StatusUnauthorized
 	if !q.asset {
 		if rep.waitURL == "" {
-			rep.waitURL = g.waitURL(q, &v, g.originalAddress(r, q, o)) // a refusal too has its page
+			rep.waitURL = g.waitURL(q, v, g.originalAddress(r, q, o)) // a refusal too has its page
 		}
 		h["Location"] = []string{rep.waitURL}
 		if again, _, _ := param(r, "redirect"); again == "1" && !fetches(r) {

@@ -12,15 +12,15 @@ func (g *Gate) check(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	defer q.release()
 	q.create, q.counts = !q.asset, !q.peek && !q.asset
-	v, err := g.decide(c.Request.Context(), q)
-	if err != nil {
+	if q.said, err = g.decide(c.Request.Context(), q); err != nil {
 		return err
 	}
 	if q.counts {
-		g.Recorder.Check(q.item, v.action, v.reason)
+		g.Recorder.Check(q.item, q.said.action, q.said.reason)
 	}
-	g.answer(c, q, &v, back)
+	g.answer(c, q, &q.said, back)
 	return nil
 }
 

@@ -166,7 +166,7 @@ func (g *Gate) cancel(c *gin.Context, customer string, events []string) error {
 	if err != nil {
 		return err
 	}
-	if jar := g.openJar(c.Request); jar != nil && !peeks(c.Request) {
+	if jar := g.openJar(c.Request, &ticket.Jar{}, g.Clock.Now()); jar != nil && !peeks(c.Request) {
 		for _, q := range questions {
 			g.cancelOne(c, q, jar)
 		}

@@ -3,9 +3,12 @@ package gate
 import (
 	"context"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/sluicehq/sluice/detector"
 	"github.com/sluicehq/sluice/internal/settings"
+	"github.com/sluicehq/sluice/internal/ticket"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -17,8 +20,9 @@ type question struct {
 	limits  queue.Limits
 	swtch   settings.Switch // the switch over all items
 	who     *caller
-	caller  caller // what who points to, in one piece with the rest
-	nowMS   int64  // the store's clock
+	now     time.Time // the store's clock
+	nowMS   int64
+	said    verdict // what it is answered
 
 	counts bool // is traffic of the item
 	create bool // makes a place where there is none
@@ -28,16 +32,32 @@ type question struct {
 	media  bool // an asset that may be all that a visitor asks for during a long time
 
 	connector bool // the visitor goes on to a site with a connector of another system
+
+	// What a question needs, in one piece, to be used again. Who points to caller, whose visitor and jar are read into
+	// these.
+	caller  caller
+	visitor ticket.Visitor
+	jar     ticket.Jar
 }
 
-// ask starts a question: policy and time.
+var questionPool = sync.Pool{New: func() any { return new(question) }}
+
+// ask starts a question: policy and time. Who is done with it may release it.
 func (g *Gate) ask(item queue.Item) *question {
 	s := g.Settings.Now()
-	q := &question{item: item, swtch: s.Switch(), nowMS: g.nowMS()}
 	rule := s.Rule(item)
-	q.pattern, q.policy, q.limits = rule.Pattern, &rule.Policy, rule.Limits
+	q := questionPool.Get().(*question)
+	q.item, q.pattern, q.policy, q.limits, q.swtch = item, rule.Pattern, &rule.Policy, rule.Limits, s.Switch()
 	q.limits.Hold = q.swtch == settings.Hold
+	q.now = g.Clock.Now()
+	q.nowMS = q.now.UnixMilli()
 	return q
+}
+
+// release lets the memory of a question be used for another one. Nothing may point into it any more.
+func (q *question) release() {
+	*q = question{visitor: q.visitor, jar: q.jar} // which are read anew before they are looked at
+	questionPool.Put(q)
 }
 
 // mostByGlob is how many queues the mode of a glob turns on at once: made-up item ids must not fill the store.

@@ -175,7 +175,7 @@ func (g *Gate) takeOver(r *http.Request, q *question) {
 	if err != nil || !named || q.who.headers || !q.who.jar.Empty() || q.who.ticket.Place.Generation != 0 || q.who.pass.IssuedMS != 0 {
 		return
 	}
-	t, err := g.Keys.OpenTicket(handOverOf(q.item), code, g.Clock.Now())
+	t, err := g.Keys.OpenTicket(handOverOf(q.item), code, q.now)
 	if err != nil || t.Visitor == q.who.id() {
 		return
 	}

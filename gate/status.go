@@ -9,12 +9,12 @@ func (g *Gate) status(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	v, err := g.decide(c.Request.Context(), q)
-	if err != nil {
+	defer q.release()
+	if q.said, err = g.decide(c.Request.Context(), q); err != nil {
 		return err
 	}
-	g.passed(q, &v)
-	g.answer(c, q, &v, back)
+	g.passed(q, &q.said)
+	g.answer(c, q, &q.said, back)
 	return nil
 }
 

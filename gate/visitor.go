@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/sluicehq/sluice/internal/fault"
 	"github.com/sluicehq/sluice/internal/ticket"
@@ -52,16 +53,15 @@ func (w *caller) id() queue.Visitor { return w.visitor.ID }
 // not verify is treated as absent. page: the address itself may say who asks, as that of the waiting page does where
 // there are no cookies. The error is a refusal.
 func (g *Gate) identify(r *http.Request, q *question, page bool) error {
-	w, item := &q.caller, q.item
+	w := &q.caller
 	q.who = w
 	user, named, err := g.user(r)
 	if err != nil {
 		return err
 	}
-	now := g.Clock.Now()
 	if token := header(r, visitorHeader); token != "" {
-		if v, err := g.Keys.OpenVisitor(token, now); err == nil {
-			w.visitor, w.token = v, token
+		if g.Keys.ReadVisitor(&q.visitor, token, q.now) == nil {
+			w.visitor, w.token = &q.visitor, token
 		}
 	}
 	if named {
@@ -71,33 +71,33 @@ func (g *Gate) identify(r *http.Request, q *question, page bool) error {
 			w.visitor, w.token = nil, ""
 		}
 		if w.visitor == nil {
-			w.visitor = ticket.NewVisitor(g.Keys.UserVisitor(user), now.UnixMilli())
+			w.visitor = ticket.NewVisitor(g.Keys.UserVisitor(user), q.nowMS)
 		}
 		w.server = true
 	}
 	w.headers = w.visitor != nil
 	if w.visitor == nil {
-		if w.jar = g.openJar(r); w.jar != nil {
+		if w.jar = g.openJar(r, &q.jar, q.now); w.jar != nil {
 			w.visitor, w.cookies = &w.jar.Visitor, true
 		}
 	}
-	g.readPass(r, item, w)
-	g.readTicket(r, item, w)
+	g.readPass(r, q)
+	g.readTicket(r, q)
 	if w.visitor == nil && page {
-		g.readAddress(r, item, w)
+		g.readAddress(r, q)
 	}
 	if w.visitor != nil {
 		w.known = true
 	} else {
-		w.visitor = ticket.NewVisitor(queue.NewVisitor(), now.UnixMilli())
+		w.visitor = ticket.NewVisitor(queue.NewVisitor(), q.nowMS)
 	}
 	if w.jar == nil && !w.headers {
 		w.jar = ticket.NewJar(w.visitor)
 		w.visitor = &w.jar.Visitor
 	}
 	if w.jar != nil {
-		w.jar.Renew(now.UnixMilli())
-	} else if w.visitor.Renew(now.UnixMilli()) {
+		w.jar.Renew(q.nowMS)
+	} else if w.visitor.Renew(q.nowMS) {
 		w.token = ""
 	}
 	return nil
@@ -126,7 +126,8 @@ func (g *Gate) user(r *http.Request) (user string, named bool, err error) {
 }
 
 // readPass takes in the pass of the header or the cookie. Alone it stands for its own visitor.
-func (g *Gate) readPass(r *http.Request, item queue.Item, w *caller) {
+func (g *Gate) readPass(r *http.Request, q *question) {
+	w, item := q.who, q.item
 	if token := header(r, passHeader); token != "" {
 		c, err := g.keys.Load().verifier.Verify(token, string(item))
 		v := queue.Visitor(c.Visitor)
@@ -139,7 +140,7 @@ func (g *Gate) readPass(r *http.Request, item queue.Item, w *caller) {
 			if _, bad := queue.ParseVisitor(c.Visitor); bad != nil {
 				return
 			}
-			w.visitor, w.headers = ticket.NewVisitor(v, g.nowMS()), true
+			w.visitor, w.headers = ticket.NewVisitor(v, q.nowMS), true
 		case w.visitor.ID != v:
 			return // with another visitor's token it is ignored
 		}
@@ -157,11 +158,12 @@ func (g *Gate) readPass(r *http.Request, item queue.Item, w *caller) {
 }
 
 // readTicket takes in the ticket of the header or the cookie, likewise.
-func (g *Gate) readTicket(r *http.Request, item queue.Item, w *caller) {
+func (g *Gate) readTicket(r *http.Request, q *question) {
+	w, item := q.who, q.item
 	if token := header(r, ticketHeader); token != "" {
-		if t, err := g.Keys.OpenTicket(item, token, g.Clock.Now()); err == nil {
+		if t, err := g.Keys.OpenTicket(item, token, q.now); err == nil {
 			if w.visitor == nil {
-				w.visitor, w.headers = ticket.NewVisitor(t.Visitor, g.nowMS()), true
+				w.visitor, w.headers = ticket.NewVisitor(t.Visitor, q.nowMS), true
 			}
 			if w.visitor.ID == t.Visitor {
 				w.ticket = t
@@ -175,28 +177,30 @@ func (g *Gate) readTicket(r *http.Request, item queue.Item, w *caller) {
 }
 
 // readAddress takes in what the waiting page's own address carries where there are no cookies.
-func (g *Gate) readAddress(r *http.Request, item queue.Item, w *caller) {
+func (g *Gate) readAddress(r *http.Request, q *question) {
+	w, item := q.who, q.item
 	token, named, err := param(r, "v")
 	if err != nil || !named {
 		return
 	}
-	v, err := g.Keys.OpenVisitor(token, g.Clock.Now())
+	v, err := g.Keys.OpenVisitor(token, q.now)
 	if err != nil {
 		return
 	}
 	w.visitor, w.token = v, token
 	if token, named, err := param(r, "t"); err == nil && named {
-		if t, err := g.Keys.OpenTicket(item, token, g.Clock.Now()); err == nil && t.Visitor == v.ID {
+		if t, err := g.Keys.OpenTicket(item, token, q.now); err == nil && t.Visitor == v.ID {
 			w.ticket = t
 		}
 	}
 }
 
-// openJar reads the cookie. Browsers may send two of one name (of the host and of the domain): the first that verifies.
-func (g *Gate) openJar(r *http.Request) *ticket.Jar {
+// openJar reads the cookie into a jar, and gives it; nil where none verifies. Browsers may send two of one name (of the
+// host and of the domain): the first that verifies.
+func (g *Gate) openJar(r *http.Request, into *ticket.Jar, now time.Time) *ticket.Jar {
 	for value := range cookies(r, visitorCookie) {
-		if jar, err := g.Keys.OpenJar(value, g.Clock.Now()); err == nil {
-			return jar
+		if g.Keys.ReadJar(into, value, now) == nil {
+			return into
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -24,11 +23,7 @@ func (c *serveCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	if os.Getenv("GOGC") == "" {
-		// What a node keeps is small and what a request leaves behind is short-lived: collecting a quarter as often costs
-		// some tens of megabytes and gives 5 to 10 % more requests (docs/benchmarks.md).
-		debug.SetGCPercent(400)
-	}
+	config.TuneGC()
 	log := cfg.Logger(os.Stderr)
 	slog.SetDefault(log)
 

@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/internal/childproc"
+	"github.com/sluicehq/sluice/internal/config"
 	"github.com/sluicehq/sluice/internal/load"
 	"github.com/sluicehq/sluice/internal/redisserver"
 )
@@ -20,6 +21,7 @@ import (
 // ServeBare is the other side of every ratio: a bare gin server with one route and a ready JSON answer of so many bytes.
 // It ends with ctx.
 func ServeBare(ctx context.Context, addr string, size int) error {
+	config.TuneGC() // as a node does: what is compared is the work for a request, not how often garbage is collected
 	gin.SetMode(gin.ReleaseMode)
 	e := gin.New()
 	body := bareAnswer(size)

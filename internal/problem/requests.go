@@ -7,13 +7,14 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
 )
 
-// RequestIDHeader names a request in answers and logs.
+// RequestIDHeader names a request in answers and logs. It is in the canonical form of header maps.
 const RequestIDHeader = "X-Request-Id"
 
 const (
@@ -29,18 +30,50 @@ func logger(c *gin.Context) *slog.Logger {
 	return slog.Default()
 }
 
+// requestID gives the caller's request id where it sent a sane one (1 to 128 of A-Z a-z 0-9 . _ : -), else a new one, as
+// the values of a header.
+func requestID(h http.Header) []string {
+	if ids := h[RequestIDHeader]; len(ids) > 0 && sane(ids[0]) {
+		return ids[:1:1]
+	}
+	return newID()
+}
+
+// idRun is how many new ids are made at once: one by one, each would be a text, its copy and a list.
+const idRun = 64
+
 // Ids of this process: a random part and a count, which costs far less than 16 random bytes a request.
 var (
 	idPrefix = rand.Text()[:12] + "-"
 	idCount  atomic.Uint64
+	idRuns   = sync.Pool{New: func() any { return new([]string) }} // of ids that are left over
 )
 
-// RequestID gives the caller's request id where it sent a sane one (1 to 128 of A-Z a-z 0-9 . _ : -), else a new one.
-func RequestID(h http.Header) string {
-	if id := h.Get(RequestIDHeader); sane(id) {
-		return id
+func newID() []string {
+	left := idRuns.Get().(*[]string)
+	defer idRuns.Put(left)
+	if len(*left) == 0 {
+		*left = idsFrom(idCount.Add(idRun) - idRun)
 	}
-	return idPrefix + strconv.FormatUint(idCount.Add(1), 36)
+	id := (*left)[:1:1]
+	*left = (*left)[1:]
+	return id
+}
+
+// idsFrom makes a run of ids, all of them parts of one text.
+func idsFrom(first uint64) []string {
+	var b []byte
+	ends := make([]int, idRun)
+	for i := range ends {
+		b = strconv.AppendUint(append(b, idPrefix...), first+uint64(i), 36)
+		ends[i] = len(b)
+	}
+	all, ids := string(b), make([]string, idRun)
+	begin := 0
+	for i, end := range ends {
+		ids[i], begin = all[begin:end], end
+	}
+	return ids
 }
 
 func sane(id string) bool {
@@ -59,7 +92,7 @@ func sane(id string) bool {
 }
 
 // Identify puts the request id on the answer.
-func Identify(c *gin.Context) { c.Writer.Header().Set(RequestIDHeader, RequestID(c.Request.Header)) }
+func Identify(c *gin.Context) { c.Writer.Header()[RequestIDHeader] = requestID(c.Request.Header) }
 
 // Requests logs each request at a level: method, route, status, code and time, nothing that tells who asked or for
 // what. Where the log does not take the level it costs nothing.

@@ -44,9 +44,10 @@ func BenchmarkVisitor(b *testing.B) {
 		}
 	})
 	b.Run("open", func(b *testing.B) {
+		var again Visitor
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := k.OpenVisitor(token, testNow); err != nil {
+			if err := k.ReadVisitor(&again, token, testNow); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -77,9 +78,10 @@ func BenchmarkJar(b *testing.B) {
 			}
 		})
 		b.Run(tt.name+", open", func(b *testing.B) {
+			var again Jar
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := k.OpenJar(value, testNow); err != nil {
+				if err := k.ReadJar(&again, value, testNow); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -141,17 +141,20 @@ const insideEntry = 0x80
 
 // SealJar gives the value of the cookie, at most MaxJar characters.
 func (k *Keyring) SealJar(j *Jar) string {
-	b := j.Visitor.append(make([]byte, 0, 1024))
+	w := works.Get().(*work)
+	defer works.Put(w)
+	b := j.Visitor.append(w.plain[:0])
 	base := j.newest()
 	b = binary.AppendVarint(b, base)
 	for _, e := range j.entries {
-		longer := e.append(b, base)
-		if len(longer) > maxJarPlain {
+		before := len(b)
+		if b = e.append(b, base); len(b) > maxJarPlain {
+			b = b[:before]
 			break
 		}
-		b = longer
 	}
-	return k.rings[0].jar.seal("", b)
+	w.plain = b
+	return w.seal(k.rings[0].jar, "")
 }
 
 // newest is the latest instant of issue in the jar: the others are counted back from it.
@@ -198,12 +201,24 @@ func (e entry) expired(nowMS int64) bool {
 
 // OpenJar reads the value of the cookie; ErrInvalid, or ErrExpired after a year. What has expired in it is left out.
 func (k *Keyring) OpenJar(value string, now time.Time) (*Jar, error) {
-	plain, used, ok := k.open((*ring).jarBox, "", value, MaxJar)
-	if !ok {
-		return nil, ErrInvalid
+	j := &Jar{}
+	if err := k.ReadJar(j, value, now); err != nil {
+		return nil, err
 	}
-	r := reader{b: plain}
-	j := &Jar{Visitor: r.visitorAndMarks(), changed: used > 0}
+	return j, nil
+}
+
+// ReadJar is OpenJar into j, whose memory it uses again. After an error what j holds is good for nothing else.
+func (k *Keyring) ReadJar(j *Jar, value string, now time.Time) error {
+	w := works.Get().(*work)
+	defer works.Put(w)
+	used, ok := k.open(w, (*ring).jarBox, "", value, MaxJar)
+	if !ok {
+		return ErrInvalid
+	}
+	r := reader{b: w.plain}
+	j.entries, j.changed = j.entries[:0], used > 0
+	r.visitorAndMarks(&j.Visitor)
 	base := r.int()
 	nowMS := now.UnixMilli()
 	for !r.bad && len(r.b) > 0 {
@@ -212,12 +227,12 @@ func (k *Keyring) OpenJar(value string, now time.Time) (*Jar, error) {
 		}
 	}
 	if !r.done() {
-		return nil, ErrInvalid
+		return ErrInvalid
 	}
 	if j.Visitor.expired(now) {
-		return nil, ErrExpired
+		return ErrExpired
 	}
-	return j, nil
+	return nil
 }
 
 func (r *ring) jarBox() *box { return r.jar }

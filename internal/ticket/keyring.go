@@ -96,21 +96,18 @@ func (k *Keyring) PassKeys(numbers ...int64) (signing *pass.Key, all []*pass.Key
 // SealText hides a text from whoever has not the secret key, for one purpose; OpenText of the same purpose gives it back.
 // It is for what is kept, not for tokens: the same text always gives the same outcome.
 func (k *Keyring) SealText(purpose, text string) string {
-	return newBox(k.rings[0].secret, "text "+purpose).seal("", []byte(text))
+	w := &work{plain: []byte(text)} // of its own: a secret has no business in memory that is used again
+	return w.seal(newBox(k.rings[0].secret, "text "+purpose), "")
 }
 
 // OpenText gives what SealText hid, by any of the secret keys; false where it was not sealed by one of them.
 func (k *Keyring) OpenText(purpose, sealed string) (string, bool) {
-	raw, ok := unpack(sealed, 1<<16)
-	if !ok {
+	w := new(work)
+	box := func(r *ring) *box { return newBox(r.secret, "text "+purpose) }
+	if _, ok := k.open(w, box, "", sealed, 1<<16); !ok {
 		return "", false
 	}
-	for _, r := range k.rings {
-		if text, ok := newBox(r.secret, "text "+purpose).open("", raw); ok {
-			return string(text), true
-		}
-	}
-	return "", false
+	return string(w.plain), true
 }
 
 // UserVisitor is the visitor that a server's user id (1 to 256 bytes) stands for: a keyed hash, so that neither can be

@@ -77,7 +77,6 @@ func (s *prfState) sum() [sha256.Size]byte {
 type box struct {
 	mac    *prf
 	cipher cipher.Block
-	blocks sync.Pool // of *[2][aes.BlockSize]byte: counter and what it gives
 }
 
 func newBox(secret []byte, purpose string) *box {
@@ -85,67 +84,72 @@ func newBox(secret []byte, purpose string) *box {
 	if err != nil {
 		panic(err) // only for keys of another length
 	}
-	b := &box{mac: newPRF(derive(secret, purpose+" mac")), cipher: block}
-	b.blocks.New = func() any { return new([2][aes.BlockSize]byte) }
-	return b
+	return &box{mac: newPRF(derive(secret, purpose+" mac")), cipher: block}
 }
+
+// work is the memory in which one token is opened or sealed. It is used again and again: on the way of every request,
+// what would be garbage costs more than the ciphers.
+type work struct {
+	text, raw, plain []byte // base64; version, tag and ciphertext; plaintext
+	counter, pad     [aes.BlockSize]byte
+}
+
+var works = sync.Pool{New: func() any { return new(work) }}
 
 // xor encrypts or decrypts from into to, which may be the same: counter mode from the tag on. cipher.NewCTR does it too,
 // but makes half a kilobyte of garbage for each token, at twice the time.
-func (b *box) xor(to, from, tag []byte) {
-	blocks := b.blocks.Get().(*[2][aes.BlockSize]byte)
-	defer b.blocks.Put(blocks)
-	counter, pad := blocks[0][:], blocks[1][:]
+func (w *work) xor(block cipher.Block, to, from, tag []byte) {
+	counter, pad := w.counter[:], w.pad[:]
 	copy(counter, tag)
 	for len(from) > 0 {
-		b.cipher.Encrypt(pad, counter)
+		block.Encrypt(pad, counter)
 		n := subtle.XORBytes(to, from, pad[:min(len(pad), len(from))])
 		to, from = to[n:], from[n:]
 		binary.BigEndian.PutUint64(counter[8:], binary.BigEndian.Uint64(counter[8:])+1)
 	}
 }
 
-// seal gives the token of plain. Context (the item) goes into the tag and not into the token.
-func (b *box) seal(context string, plain []byte) string {
-	raw := make([]byte, overhead, overhead+len(plain))
-	raw[0] = version
-	tag := b.mac.sumToken(context, plain)
-	copy(raw[1:], tag[:tagSize])
-	raw = append(raw, plain...)
-	b.xor(raw[overhead:], raw[overhead:], tag[:tagSize])
-	return base64.RawURLEncoding.EncodeToString(raw)
+// seal gives the token of w.plain. Context (the item) goes into the tag and not into the token.
+func (w *work) seal(b *box, context string) string {
+	tag := b.mac.sumToken(context, w.plain)
+	w.raw = append(append(append(w.raw[:0], version), tag[:tagSize]...), w.plain...)
+	w.xor(b.cipher, w.raw[overhead:], w.raw[overhead:], w.raw[1:overhead])
+	w.text = b64.AppendEncode(w.text[:0], w.raw)
+	return string(w.text)
 }
 
-// open gives back what was sealed with the same context.
-func (b *box) open(context string, raw []byte) ([]byte, bool) {
-	plain := make([]byte, len(raw)-overhead)
-	b.xor(plain, raw[overhead:], raw[1:overhead])
-	tag := b.mac.sumToken(context, plain)
-	return plain, hmac.Equal(tag[:tagSize], raw[1:overhead])
+// open decrypts w.raw into w.plain, and reports whether that was sealed in this box with the same context.
+func (w *work) open(b *box, context string) bool {
+	w.plain = append(w.plain[:0], w.raw[overhead:]...)
+	w.xor(b.cipher, w.plain, w.plain, w.raw[1:overhead])
+	tag := b.mac.sumToken(context, w.plain)
+	return hmac.Equal(tag[:tagSize], w.raw[1:overhead])
 }
 
 var b64 = base64.RawURLEncoding.Strict()
 
-// unpack reads the outside of a token of at most most characters. One token has one spelling: encoding/base64 skips
-// line breaks, so they are refused here.
-func unpack(token string, most int) ([]byte, bool) {
-	if len(token) > most || strings.ContainsAny(token, "\r\n") {
-		return nil, false
+// unpack reads the outside of a token of at most most characters into w.raw. One token has one spelling: encoding/base64
+// skips line breaks, so they are refused here.
+func (w *work) unpack(token string, most int) bool {
+	if len(token) > most || strings.IndexByte(token, '\r') >= 0 || strings.IndexByte(token, '\n') >= 0 {
+		return false
 	}
-	raw, err := b64.DecodeString(token)
-	return raw, err == nil && len(raw) >= overhead && raw[0] == version
+	w.text = append(w.text[:0], token...)
+	var err error
+	w.raw, err = b64.AppendDecode(w.raw[:0], w.text)
+	return err == nil && len(w.raw) >= overhead && w.raw[0] == version
 }
 
-// open tries the secret keys in turn. used is the number of the one that fits, 0 = the first.
-func (k *Keyring) open(of func(*ring) *box, context, token string, most int) (plain []byte, used int, ok bool) {
-	raw, ok := unpack(token, most)
-	if !ok {
-		return nil, 0, false
+// open puts the plaintext of a token into w.plain. It tries the secret keys in turn; used is the number of the one that
+// fits, 0 = the first.
+func (k *Keyring) open(w *work, of func(*ring) *box, context, token string, most int) (used int, ok bool) {
+	if !w.unpack(token, most) {
+		return 0, false
 	}
 	for i, r := range k.rings {
-		if plain, ok := of(r).open(context, raw); ok {
-			return plain, i, true
+		if w.open(of(r), context) {
+			return i, true
 		}
 	}
-	return nil, 0, false
+	return 0, false
 }

@@ -26,18 +26,21 @@ const (
 
 // SealTicket gives the ticket as a token that only the same item accepts, about 80 characters.
 func (k *Keyring) SealTicket(item queue.Item, t Ticket) string {
-	b := appendVisitor(make([]byte, 0, 96), t.Visitor)
-	return k.rings[0].ticket.seal(string(item), t.append(b, 0))
+	w := works.Get().(*work)
+	defer works.Put(w)
+	w.plain = t.append(appendVisitor(w.plain[:0], t.Visitor), 0)
+	return w.seal(k.rings[0].ticket, string(item))
 }
 
 // OpenTicket reads a ticket of item; ErrInvalid, or ErrExpired. Whose it is is in it: the caller ignores a ticket that
 // comes with the token of another visitor.
 func (k *Keyring) OpenTicket(item queue.Item, token string, now time.Time) (Ticket, error) {
-	plain, _, ok := k.open((*ring).ticketBox, string(item), token, maxTicket)
-	if !ok {
+	w := works.Get().(*work)
+	defer works.Put(w)
+	if _, ok := k.open(w, (*ring).ticketBox, string(item), token, maxTicket); !ok {
 		return Ticket{}, ErrInvalid
 	}
-	r := reader{b: plain}
+	r := reader{b: w.plain}
 	v := r.visitor()
 	t := r.ticket(0)
 	t.Visitor = v

@@ -30,6 +30,10 @@ type Visitor struct {
 	// item id that is taken for another.
 	salt  [8]byte
 	marks []mark // the newest first
+
+	// The name last asked for: one request asks for that of its item again and again.
+	item  queue.Item
+	named itemName
 }
 
 // mark is the second at which a check of an item was last answered `pass`.
@@ -48,11 +52,13 @@ func NewVisitor(id queue.Visitor, nowMS int64) *Visitor {
 	return v
 }
 
-func (v *Visitor) name(item queue.Item) (n itemName) {
-	var b [8 + 128]byte
-	sum := sha256.Sum256(append(append(b[:0], v.salt[:]...), item...))
-	copy(n[:], sum[:])
-	return n
+func (v *Visitor) name(item queue.Item) itemName {
+	if v.item != item {
+		var b [8 + 128]byte
+		sum := sha256.Sum256(append(append(b[:0], v.salt[:]...), item...))
+		v.item, v.named = item, itemName(sum[:])
+	}
+	return v.named
 }
 
 // Mark is when the visitor was last answered `pass` at item, unix ms, a whole second; 0 = never, as far as known.
@@ -112,43 +118,56 @@ func (v *Visitor) append(b []byte) []byte {
 	return b
 }
 
-func (r *reader) visitorAndMarks() Visitor {
-	v := Visitor{ID: r.visitor(), IssuedMS: r.int(), salt: [8]byte(r.bytes(8))}
+// visitorAndMarks reads what append writes into v, whose memory it uses again.
+func (r *reader) visitorAndMarks(v *Visitor) {
+	*v = Visitor{ID: r.visitor(), IssuedMS: r.int(), salt: [8]byte(r.bytes(8)), marks: v.marks[:0]}
 	n := int(r.byte())
 	if n > MaxMarks {
 		r.bad = true
-		return v
+		return
 	}
-	v.marks = make([]mark, 0, min(n+1, MaxMarks))
+	v.marks = slices.Grow(v.marks, min(n+1, MaxMarks))
 	var last int64
 	for range n {
 		m := mark{item: itemName(r.bytes(len(itemName{}))), sec: last - r.int()}
 		v.marks = append(v.marks, m)
 		last = m.sec
 	}
-	return v
 }
 
 // SealVisitor gives the visitor token: `visitor` in answers, the header Sluice-Visitor.
 func (k *Keyring) SealVisitor(v *Visitor) string {
-	return k.rings[0].visitor.seal("", v.append(make([]byte, 0, 512)))
+	w := works.Get().(*work)
+	defer works.Put(w)
+	w.plain = v.append(w.plain[:0])
+	return w.seal(k.rings[0].visitor, "")
 }
 
 // OpenVisitor reads a visitor token; ErrInvalid, or ErrExpired after a year.
 func (k *Keyring) OpenVisitor(token string, now time.Time) (*Visitor, error) {
-	plain, _, ok := k.open((*ring).visitorBox, "", token, maxVisitorToken)
-	if !ok {
-		return nil, ErrInvalid
+	v := &Visitor{}
+	if err := k.ReadVisitor(v, token, now); err != nil {
+		return nil, err
 	}
-	r := reader{b: plain}
-	v := r.visitorAndMarks()
+	return v, nil
+}
+
+// ReadVisitor is OpenVisitor into v, whose memory it uses again. After an error what v holds is good for nothing else.
+func (k *Keyring) ReadVisitor(v *Visitor, token string, now time.Time) error {
+	w := works.Get().(*work)
+	defer works.Put(w)
+	if _, ok := k.open(w, (*ring).visitorBox, "", token, maxVisitorToken); !ok {
+		return ErrInvalid
+	}
+	r := reader{b: w.plain}
+	r.visitorAndMarks(v)
 	if !r.done() {
-		return nil, ErrInvalid
+		return ErrInvalid
 	}
 	if v.expired(now) {
-		return nil, ErrExpired
+		return ErrExpired
 	}
-	return &v, nil
+	return nil
 }
 
 func (r *ring) visitorBox() *box { return r.visitor }

@@ -11,9 +11,11 @@ import (
 const packed = 12
 
 func appendVisitor(b []byte, v queue.Visitor) []byte {
-	if len(v) == 16 {
-		if raw, err := b64.DecodeString(string(v)); err == nil {
-			return append(append(b, packed), raw...)
+	var text [16]byte
+	if len(v) == len(text) {
+		copy(text[:], v)
+		if packed, err := b64.AppendDecode(append(b, packed), text[:]); err == nil {
+			return packed
 		}
 	}
 	return append(append(b, byte(len(v))), v...)
