@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"hash/fnv"
 	"sync"
 	"time"
 
@@ -16,6 +17,9 @@ const (
 	mostSteps = 100
 	// batch is how many items go to the store in one call.
 	batch = 100
+	// mostCalls is how many of these are under way at a time: one is read while the store works on the next. More would
+	// only wait there, and run into the client's deadline.
+	mostCalls = 2
 	// idleAfter is how long a line must have been empty for its item to be stepped each second only.
 	idleAfter = 10 * time.Second
 	idlePace  = time.Second
@@ -101,11 +105,16 @@ func (m *Mover) Tick(ctx context.Context) {
 		}
 	}
 	var wait sync.WaitGroup
+	way := make(chan struct{}, mostCalls)
 	for len(mine) > 0 {
 		n := min(len(mine), batch)
 		part := mine[:n]
 		mine = mine[n:]
-		wait.Go(func() { m.steps(ctx, part) })
+		way <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-way }()
+			m.steps(ctx, part)
+		})
 	}
 	wait.Wait()
 }
@@ -160,33 +169,46 @@ func (m *Mover) took(t task, r queue.StepReport) bool {
 	return false
 }
 
-// next says when the item is due again: a tick after it was due, later where nothing is, and each second where nobody
-// has waited for a while.
+// next says when the item is due again: at an instant of its own pace, and not before there is something to do.
 func (m *Mover) next(t task, r queue.StepReport, now time.Time) time.Time {
-	due := t.due.Add(m.o.Tick)
-	if due.Before(now) {
-		due = now.Add(m.o.Tick)
+	pace := pace(r.Header.Inflow, m.o.Tick)
+	from := now
+	if from.Before(t.due.Add(time.Millisecond)) {
+		from = t.due.Add(time.Millisecond)
 	}
-	if r.Counts.Waiting > 0 {
-		m.mu.Lock()
-		delete(m.empty, t.item)
-		m.mu.Unlock()
-		if later := time.UnixMilli(r.DueMS); later.After(due) {
-			due = later
-		}
-		return due
+	if due := time.UnixMilli(r.DueMS); r.Counts.Waiting > 0 && due.After(from) {
+		from = due
 	}
 	m.mu.Lock()
-	since, known := m.empty[t.item]
-	if !known {
-		since = now
+	defer m.mu.Unlock()
+	if r.Counts.Waiting > 0 {
+		delete(m.empty, t.item)
+	} else if since, known := m.empty[t.item]; !known {
 		m.empty[t.item] = now
+	} else if now.Sub(since) > idleAfter {
+		pace = max(idlePace, m.o.Tick)
 	}
-	m.mu.Unlock()
-	if now.Sub(since) > idleAfter {
-		return now.Add(max(idlePace, m.o.Tick))
+	return onGrid(t.item, from, pace)
+}
+
+// pace is the time between two steps of an item: a tick, and longer where the rate lets in less than one person in a
+// tick, so that each step finds a whole person due; a second at most, which is what the bucket holds.
+func pace(inflow float64, tick time.Duration) time.Duration {
+	ticks := time.Duration(float64(time.Second)/max(1, inflow)) / tick
+	return max(1, ticks) * tick
+}
+
+// onGrid is the first instant from `from` on at which the item has its turn, once in every pace. Each item has turns
+// of its own, so that many that went on, or changed, at one instant do not all come at one instant ever after.
+func onGrid(item queue.Item, from time.Time, pace time.Duration) time.Time {
+	h := fnv.New64a()
+	h.Write([]byte(item))
+	phase := int64(mix(h.Sum64()) % uint64(pace))
+	late := (from.UnixNano() - phase) % int64(pace)
+	if late == 0 {
+		return from
 	}
-	return due
+	return from.Add(pace - time.Duration(late))
 }
 
 func (m *Mover) forget(item queue.Item) {

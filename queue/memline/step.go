@@ -11,6 +11,7 @@ const (
 	leastHoldMS = 2000 // after a loss
 	idleMS      = 1000 // between two steps where nothing is due
 	mostMoved   = 300  // by one step whose order names no number
+	leastSwept  = 32   // places in one part of a sweep, or the whole line
 )
 
 // Step lets time pass at one item: stays end, the next go in, silent visitors leave, the queue goes off. It never fails.
@@ -146,6 +147,9 @@ func (s *step) sweep() {
 		share = min(1, max(0, float64(s.now.ms-it.sweptMS)/pace))
 	}
 	part := int(math.Ceil(float64(size) * share))
+	if part < min(size, leastSwept) {
+		return
+	}
 	sweptMS := s.now.ms
 	var silent []entry
 	last, looked := it.swept, 0

@@ -116,6 +116,7 @@ end
 -- The line is looked through for silent visitors a part at a time, all of it within a quarter of the abandon time: by its
 -- size when the round began, or now if it has grown, so that a line that shrinks under it is looked through no slower.
 local silent_before = floor((live_now - q.abandon) / 1000)
+local LEAST_SWEPT = 32 -- in one part, or the whole line, as a part costs two looks into the sets whatever its size
 local function is_silent(second) return tonumber(second or 0) < silent_before end
 
 local function sweep()
@@ -123,7 +124,9 @@ local function sweep()
   if q.sweep == 0 then put(q, 'sweep_of', q.nw) end
   local size, pace = max(q.sweep_of, q.nw), q.abandon / 4
   local passed = q.swept_at > 0 and now_ms - q.swept_at or pace
-  local part = min(budget, math.ceil(size * min(1, passed / pace)))
+  local part = math.ceil(size * min(1, passed / pace))
+  if part < min(size, LEAST_SWEPT) then return end
+  part = min(budget, part)
   if part < 1 then return end
   local from = q.sweep > 0 and '(' .. int(q.sweep) or '-inf'
   local looked = call('ZRANGEBYSCORE', K.waiting, from, '+inf', 'WITHSCORES', 'LIMIT', 0, part)
