@@ -73,6 +73,7 @@ func TestMergePatch(t *testing.T) {
 		{"null is the default", `{"trigger_requests":null}`, []string{"trigger_requests"}, 500.0},
 		{"a list comes", `{"return_origins":["https://a.example","https://b.example"]}`, []string{"return_origins"}, []any{"https://a.example", "https://b.example"}},
 		{"a list is replaced as a whole", `{"return_origins":["https://c.example"]}`, []string{"return_origins"}, []any{"https://c.example"}},
+		{"an origin takes its one form", `{"return_origins":["HTTPS://C.example:443"]}`, []string{"return_origins"}, []any{"https://c.example"}},
 		{"a list goes", `{"return_origins":null}`, []string{"return_origins"}, []any{}},
 		{"one language goes, the other stays", `{"wait_page":{"message":{"ko":null}}}`, []string{"wait_page", "message"}, map[string]any{"en": "Please wait"}},
 		{"a field beside it stays", `{"wait_page":{"title":{"en":"Hello"}}}`, []string{"wait_page", "status"}, 503.0},

@@ -147,8 +147,8 @@ func (g *Gate) originalAddress(r *http.Request, q *question, o request) string {
 		if proto == "" {
 			proto = "https"
 		}
-		if origin, ok := originOf(proto + "://" + host); ok && origin != g.site.origin && slices.Contains(q.policy.ReturnOrigins, origin) && strings.HasPrefix(path, "/") {
-			if back, err := parseReturn(origin+path, g.site.origin, q.policy.ReturnOrigins); err == nil {
+		if origin, rest, ok := queue.ParseOrigin(proto + "://" + host); ok && rest == "" && origin != g.site.origin && slices.Contains(q.policy.ReturnOrigins, origin) && strings.HasPrefix(path, "/") {
+			if back, err := parseReturn(string(origin)+path, g.site.origin, q.policy.ReturnOrigins); err == nil {
 				return back
 			}
 		}

@@ -14,7 +14,10 @@ import (
 // B074
 func TestAuthorizeLeadsToThePage(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, func(p *queue.Policy) { p.InflowPerSecond = 10; p.AllowedOrigins = []string{"https://app.example"} })
+	r := newRig(t, 1, func(p *queue.Policy) {
+		p.InflowPerSecond = 10
+		p.AllowedOrigins = []queue.Origin{"https://app.example"}
+	})
 	r.activate("hot")
 	c := r.browser().with("X-Original-Uri", "/Product/HOT?x=1&y=2")
 	w := c.do(http.MethodGet, "/v1/authorize")

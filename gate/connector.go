@@ -154,7 +154,7 @@ func (g *Gate) cancel(c *gin.Context, customer string, events []string) error {
 		return ErrReturn
 	}
 	var questions []*question
-	var origins []string
+	var origins []queue.Origin
 	for _, event := range events {
 		if !knownuser.ValidEvent(event) {
 			return errEvent

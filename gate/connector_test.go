@@ -25,7 +25,7 @@ func connected(o *Options) {
 
 func connectorShop(p *queue.Policy) {
 	shop(p)
-	p.ReturnOrigins = []string{"https://shop.example"}
+	p.ReturnOrigins = []queue.Origin{"https://shop.example"}
 }
 
 // shopSite is a site whose connector is the real one, running in Node.

@@ -33,7 +33,7 @@ func allowOrigin(h http.Header, r *http.Request, p *queue.Policy) bool {
 	// Which origin asks decides what is in the answer.
 	h["Vary"] = varyOrigin
 	origin := r.Header["Origin"]
-	if len(origin) != 1 || !slices.Contains(p.AllowedOrigins, origin[0]) {
+	if len(origin) != 1 || !slices.Contains(p.AllowedOrigins, queue.Origin(origin[0])) {
 		return false
 	}
 	h["Access-Control-Allow-Origin"] = origin

@@ -144,12 +144,15 @@ const storePatience = 500 * time.Millisecond
 
 // New makes a Gate. The error names the option that is wrong.
 func New(o Options) (*Gate, error) {
-	for name, missing := range map[string]bool{
-		"Line": o.Line == nil, "Asks": o.Asks == nil, "Beats": o.Beats == nil, "Board": o.Board == nil,
-		"Settings": o.Settings == nil, "Counter": o.Counter == nil, "Trips": o.Trips == nil, "Keys": o.Keys == nil,
+	for _, option := range []struct {
+		name    string
+		missing bool
+	}{
+		{"Line", o.Line == nil}, {"Asks", o.Asks == nil}, {"Beats", o.Beats == nil}, {"Board", o.Board == nil},
+		{"Settings", o.Settings == nil}, {"Counter", o.Counter == nil}, {"Trips", o.Trips == nil}, {"Keys", o.Keys == nil},
 	} {
-		if missing {
-			return nil, fmt.Errorf("gate: option %s is missing", name)
+		if option.missing {
+			return nil, fmt.Errorf("gate: option %s is missing", option.name)
 		}
 	}
 	if o.PublicURL == "" {
@@ -240,7 +243,7 @@ func (g *Gate) storeFailed(ctx context.Context, what string, item queue.Item, er
 // site is what --public-url and --cookie-domain say.
 type site struct {
 	url    string // without a slash at the end
-	origin string
+	origin queue.Origin
 	host   string
 	path   string // of the address, without a slash at the end
 	domain string // of cookies
@@ -249,12 +252,12 @@ type site struct {
 
 func newSite(public, domain string) (site, error) {
 	u, err := url.Parse(public)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	origin, _, ok := queue.ParseOrigin(public)
+	if err != nil || !ok || u.RawQuery != "" || u.Fragment != "" {
 		return site{}, errors.New("gate: the public URL must be an http or https address without query")
 	}
-	s := site{host: strings.ToLower(u.Hostname()), path: strings.TrimRight(u.EscapedPath(), "/"), domain: strings.TrimPrefix(domain, ".")}
-	s.origin, _ = originOf(public)
-	s.url = s.origin + s.path
+	s := site{origin: origin, host: origin.Host(), path: strings.TrimRight(u.EscapedPath(), "/"), domain: strings.TrimPrefix(domain, ".")}
+	s.url = string(s.origin) + s.path
 	s.cookie = "; Path=/; HttpOnly; SameSite=Lax"
 	if u.Scheme == "https" {
 		s.cookie += "; Secure"
@@ -270,13 +273,10 @@ func newSite(public, domain string) (site, error) {
 
 // foreign reports whether an address leads to a host that the cookies of this one do not reach.
 func (s site) foreign(address string) bool {
-	origin, ok := originOf(address)
+	origin, _, ok := queue.ParseOrigin(address)
 	if !ok {
 		return false // a path
 	}
-	_, host, _ := strings.Cut(origin, "://")
-	if u, err := url.Parse(origin); err == nil {
-		host = u.Hostname()
-	}
+	host := origin.Host()
 	return host != s.host && (s.domain == "" || host != s.domain && !strings.HasSuffix(host, "."+s.domain))
 }

@@ -2,9 +2,11 @@ package gate
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -106,7 +108,10 @@ func TestForwardedHeadersOfStrangersAreNotBelieved(t *testing.T) {
 // B113
 func TestPreflights(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, func(p *queue.Policy) { p.AllowedOrigins = []string{"https://app.example"}; p.TriggerRequests = 500 })
+	r := newRig(t, 1, func(p *queue.Policy) {
+		p.AllowedOrigins = []queue.Origin{"https://app.example"}
+		p.TriggerRequests = 500
+	})
 	r.activate("on")
 	for _, tc := range []struct {
 		origin  string
@@ -155,6 +160,32 @@ func TestPreflights(t *testing.T) {
 	}
 	if n := r.counts("on").Waiting; n != waiting {
 		t.Errorf("preflights made %d places", n-waiting)
+	}
+}
+
+// However an operator writes an origin, it is the browser's.
+func TestOriginsMatchHoweverTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ written, browser string }{
+		{"https://shop.example:443", "https://shop.example"}, {"https://SHOP.example", "https://shop.example"}, {"http://shop.example:80", "http://shop.example"},
+		{"https://bücher.example", "https://xn--bcher-kva.example"}, {"https://[2001:DB8:0::1]", "https://[2001:db8::1]"},
+	} {
+		r := newRig(t, 1, func(p *queue.Policy) {
+			if err := json.Unmarshal(fmt.Appendf(nil, `{"return_origins":[%q],"allowed_origins":[%[1]q]}`, tc.written), p); err != nil {
+				t.Fatal(err)
+			}
+		})
+		w := r.browser().with("Origin", tc.browser).do(http.MethodGet, "/v1/items/x/check")
+		if got := w.Header().Get("Access-Control-Allow-Origin"); got != tc.browser {
+			t.Errorf("%s: allowed %q", tc.written, got)
+		}
+		for _, address := range []string{tc.written + "/a//b", tc.browser + "/a//b"} {
+			w := r.browser().do(http.MethodGet, "/wait/x?return="+url.QueryEscape(address))
+			loc, err := url.Parse(w.Header().Get("Location"))
+			if w.Code != http.StatusFound || err != nil || strings.ContainsFunc(loc.String(), func(c rune) bool { return c >= 0x80 || c == '%' }) || loc.Path != "/a//b" {
+				t.Errorf("%s: %d %s", address, w.Code, w.Header())
+			}
+		}
 	}
 }
 

@@ -1,11 +1,11 @@
 package gate
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/sluicehq/sluice/internal/fault"
+	"github.com/sluicehq/sluice/queue"
 )
 
 // ErrReturn refuses an address to send a visitor to.
@@ -16,8 +16,9 @@ const maxReturn = 8192
 
 // parseReturn checks an address as it stands after the query's own decoding; "" is none. It is a path on the site of
 // the waiting page, or an http(s) address whose origin is in origins or is own. What browsers and parsers read in
-// different ways (backslashes, control characters, user names, `//host`) is refused, and it is never decoded again.
-func parseReturn(raw, own string, origins []string) (string, error) {
+// different ways (backslashes, control characters, user names, `//host`) is refused, and it is never decoded again. The
+// address stays as it came, byte for byte; only a host name in letters beyond ASCII takes the form that was compared.
+func parseReturn(raw string, own queue.Origin, origins []queue.Origin) (string, error) {
 	if raw == "" {
 		return "", nil
 	}
@@ -35,9 +36,14 @@ func parseReturn(raw, own string, origins []string) (string, error) {
 		}
 		return raw, nil
 	}
-	origin, ok := originOf(raw)
+	origin, rest, ok := queue.ParseOrigin(raw)
 	if !ok || origin != own && !slices.Contains(origins, origin) {
 		return "", ErrReturn
+	}
+	for i := range len(raw) - len(rest) {
+		if raw[i] >= 0x80 {
+			return string(origin) + rest, nil
+		}
 	}
 	return raw, nil
 }
@@ -53,38 +59,6 @@ func flat(path string) string {
 			return path
 		}
 	}
-}
-
-// originOf gives scheme://host[:port] of an absolute http(s) address in the form of policies: lower case, no default
-// port. False for anything that is not plainly one.
-func originOf(raw string) (string, bool) {
-	scheme, rest, ok := strings.Cut(raw, "://")
-	scheme = strings.ToLower(scheme)
-	if !ok || scheme != "http" && scheme != "https" {
-		return "", false
-	}
-	host := rest
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		host = rest[:i]
-	}
-	if host == "" {
-		return "", false
-	}
-	for i := range len(host) {
-		switch c := host[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte(".-:[]_", c) >= 0:
-		default:
-			return "", false // user names, percent signs, letters that only look like others
-		}
-	}
-	if _, err := url.Parse(scheme + "://" + host); err != nil {
-		return "", false
-	}
-	host = strings.ToLower(host)
-	if port := map[string]string{"http": ":80", "https": ":443"}[scheme]; strings.HasSuffix(host, port) {
-		host = strings.TrimSuffix(host, port)
-	}
-	return scheme + "://" + host, true
 }
 
 // location makes an address that parseReturn let through fit for a header: pure ASCII without blanks, nothing decoded.

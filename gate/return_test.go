@@ -27,7 +27,7 @@ var hostile = []string{
 }
 
 func shop(p *queue.Policy) {
-	p.ReturnOrigins = []string{"https://shop.example", "http://shop.example:3000"}
+	p.ReturnOrigins = []queue.Origin{"https://shop.example", "http://shop.example:3000"}
 	p.InflowPerSecond = 10
 }
 
@@ -130,7 +130,7 @@ func FuzzReturn(f *testing.F) {
 	}
 	f.Add("/product/1?x=1#top")
 	f.Add("https://shop.example/x")
-	origins := []string{"https://shop.example"}
+	origins := []queue.Origin{"https://shop.example"}
 	f.Fuzz(func(t *testing.T, raw string) {
 		got, err := parseReturn(raw, "https://queue.example", origins)
 		if err != nil || got == "" {

@@ -145,8 +145,8 @@ func (g *Gate) show(c *gin.Context, q *question, rep *reply, back, asked string)
 	}
 	img := ""
 	if d.LogoURL != "" {
-		if origin, ok := originOf(d.LogoURL); ok {
-			img = "; img-src " + origin
+		if origin, _, ok := queue.ParseOrigin(d.LogoURL); ok {
+			img = "; img-src " + string(origin)
 		}
 	}
 	h["Content-Type"], h["Content-Language"] = htmlType, []string{texts.Lang}
@@ -173,7 +173,7 @@ func localized(texts map[string]string, lang string) string {
 // theme gives the colours as CSS variables. Their form was checked when they were set; what is not a colour is left out.
 func theme(colours map[string]string) template.CSS {
 	var b strings.Builder
-	for _, name := range [...]string{"background", "text", "accent"} {
+	for _, name := range queue.ThemeColours {
 		v := colours[name]
 		if (len(v) == 4 || len(v) == 7) && v[0] == '#' && strings.Trim(v[1:], "0123456789abcdefABCDEF") == "" {
 			b.WriteString("--" + name + ":" + v + ";")

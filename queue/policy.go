@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -56,17 +57,23 @@ type Policy struct {
 	MaxWaiting                  int64     `json:"max_waiting"`
 	Order                       Order     `json:"order"`
 	OnStoreFailure              OnFailure `json:"on_store_failure"`
-	ReturnOrigins               []string  `json:"return_origins"`
-	AllowedOrigins              []string  `json:"allowed_origins"`
+	ReturnOrigins               []Origin  `json:"return_origins"`
+	AllowedOrigins              []Origin  `json:"allowed_origins"`
 	PollBudgetPerSecond         int64     `json:"poll_budget_per_second"`
 	WaitPage                    WaitPage  `json:"wait_page"`
 }
 
+// What the waiting page knows: the languages it speaks (BCP 47), and the colours that its theme may set.
+var (
+	PageLanguages = []string{"de", "en", "es", "fr", "ja", "ko", "zh"}
+	ThemeColours  = []string{"accent", "background", "text"}
+)
+
 // WaitPage is how the waiting page of an item looks and what it says.
 type WaitPage struct {
-	Theme    map[string]string `json:"theme"`   // colours by name
-	Title    map[string]string `json:"title"`   // by language
-	Message  map[string]string `json:"message"` // by language
+	Theme    map[string]string `json:"theme"`   // colours by name, see ThemeColours
+	Title    map[string]string `json:"title"`   // by language, see PageLanguages
+	Message  map[string]string `json:"message"` // likewise
 	LogoURL  string            `json:"logo_url"`
 	AfterURL string            `json:"after_url"` // where people go once the queue is closed
 	Status   int               `json:"status"`    // HTTP status of the page
@@ -78,7 +85,7 @@ func DefaultPolicy() Policy {
 		Mode: ModeAuto, TriggerRequests: 500, TriggerWindowSeconds: 10,
 		ReleaseRatio: 0.5, ReleaseAfterSeconds: 60, InflowPerSecond: 50,
 		SessionSeconds: 300, SessionRenewal: true, ClaimSeconds: 120, AbandonSeconds: 120, ReturnSeconds: 600,
-		Order: Fifo, OnStoreFailure: FailOpen, ReturnOrigins: []string{}, AllowedOrigins: []string{},
+		Order: Fifo, OnStoreFailure: FailOpen, ReturnOrigins: []Origin{}, AllowedOrigins: []Origin{},
 		WaitPage: WaitPage{Theme: map[string]string{}, Title: map[string]string{}, Message: map[string]string{}, Status: 200},
 	}
 }
@@ -127,10 +134,13 @@ func (p Policy) Validate() error {
 		bad("on_store_failure", "open or closed")
 	}
 	whole("poll_budget_per_second", p.PollBudgetPerSecond, 0, MaxNumber)
-	for field, list := range map[string][]string{"return_origins": p.ReturnOrigins, "allowed_origins": p.AllowedOrigins} {
-		for _, o := range list {
-			if !validOrigin(o) {
-				bad(field, "a list of origins such as https://shop.example (scheme, host, port, nothing else)")
+	for _, list := range []struct {
+		field   string
+		origins []Origin
+	}{{"return_origins", p.ReturnOrigins}, {"allowed_origins", p.AllowedOrigins}} {
+		for _, o := range list.origins {
+			if !o.canonical() {
+				bad(list.field, "a list of origins such as https://shop.example (scheme, host, port, nothing else)")
 			}
 		}
 	}
@@ -142,30 +152,37 @@ func (w WaitPage) validate(bad func(field, want string)) {
 	if !slices.Contains([]int{200, 202, 429, 503}, w.Status) {
 		bad("wait_page.status", "200, 202, 429 or 503")
 	}
-	for field, v := range map[string]string{"wait_page.logo_url": w.LogoURL, "wait_page.after_url": w.AfterURL} {
-		if v == "" {
-			continue
-		}
-		u, err := url.Parse(v)
-		if err != nil || len(v) > 2048 || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
-			bad(field, "an http or https address of at most 2048 characters")
+	for _, link := range []struct{ field, address string }{{"wait_page.logo_url", w.LogoURL}, {"wait_page.after_url", w.AfterURL}} {
+		if _, _, ok := ParseOrigin(link.address); link.address != "" && (!ok || len(link.address) > 2048 || !parses(link.address)) {
+			bad(link.field, "an http or https address of at most 2048 characters")
 		}
 	}
-	for field, m := range map[string]map[string]string{"wait_page.title": w.Title, "wait_page.message": w.Message, "wait_page.theme": w.Theme} {
-		if len(m) > 32 {
-			bad(field, "an object of at most 32 entries")
-		}
-		for k, v := range m {
-			if len(k) > 32 || len(v) > 2000 {
-				bad(field+"."+k, "a text of at most 2000 bytes")
+	for _, texts := range []struct {
+		field      string
+		byLanguage map[string]string
+	}{{"wait_page.title", w.Title}, {"wait_page.message", w.Message}} {
+		for _, lang := range slices.Sorted(maps.Keys(texts.byLanguage)) {
+			if !slices.Contains(PageLanguages, lang) {
+				bad(texts.field, "an object with texts by language ("+strings.Join(PageLanguages, ", ")+" and no other)")
+			}
+			if len(texts.byLanguage[lang]) > 2000 {
+				bad(texts.field+"."+lang, "a text of at most 2000 bytes")
 			}
 		}
 	}
-	for k, v := range w.Theme {
-		if !colour(v) {
-			bad("wait_page.theme."+k, "a colour such as #0a7 or #00aa77")
+	for _, name := range slices.Sorted(maps.Keys(w.Theme)) {
+		if !slices.Contains(ThemeColours, name) {
+			bad("wait_page.theme", "an object with colours by name ("+strings.Join(ThemeColours, ", ")+" and no other)")
+		}
+		if !colour(w.Theme[name]) {
+			bad("wait_page.theme."+name, "a colour such as #0a7 or #00aa77")
 		}
 	}
+}
+
+func parses(address string) bool {
+	_, err := url.Parse(address)
+	return err == nil
 }
 
 func colour(s string) bool {
@@ -173,12 +190,6 @@ func colour(s string) bool {
 		return false
 	}
 	return strings.Trim(s[1:], "0123456789abcdefABCDEF") == ""
-}
-
-func validOrigin(o string) bool {
-	u, err := url.Parse(o)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil &&
-		!strings.HasSuffix(u.Host, ":") && u.Path == "" && u.RawQuery == "" && u.Fragment == "" && u.Scheme+"://"+u.Host == o && o == strings.ToLower(o)
 }
 
 // Limits gives the numbers that the line obeys; version is that of the settings.

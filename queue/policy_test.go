@@ -123,11 +123,11 @@ func TestEachWordIsOneOfItsList(t *testing.T) {
 
 func TestOrigins(t *testing.T) {
 	t.Parallel()
-	good := []string{
+	good := []queue.Origin{
 		"https://shop.example", "http://shop.example", "http://localhost:3000", "https://127.0.0.1:8443", "https://[::1]:8443",
 		"https://[2001:db8::1]", "https://xn--bcher-kva.example",
 	}
-	evil := []string{
+	evil := []queue.Origin{
 		"", "null", "*", "shop.example", "//shop.example", "https://", "https://:443", "https://shop.example:", "ftp://shop.example",
 		"https://shop.example/", "https://shop.example/a", "https://shop.example?a", "https://shop.example?", "https://shop.example#a",
 		"https://shop.example#", "https://user@shop.example", "https://user:pass@shop.example", "https://@shop.example",
@@ -135,9 +135,9 @@ func TestOrigins(t *testing.T) {
 		"https://shop.example:port", "https:shop.example", "https:/shop.example", `https:\\shop.example`, `https://shop.example\@evil.example`,
 		"javascript:alert(1)", "data:text/html,a", "https://[::1", "https://a b.example",
 	}
-	for field, set := range map[string]func(*queue.Policy, ...string){
-		"return_origins":  func(p *queue.Policy, o ...string) { p.ReturnOrigins = o },
-		"allowed_origins": func(p *queue.Policy, o ...string) { p.AllowedOrigins = o },
+	for field, set := range map[string]func(*queue.Policy, ...queue.Origin){
+		"return_origins":  func(p *queue.Policy, o ...queue.Origin) { p.ReturnOrigins = o },
+		"allowed_origins": func(p *queue.Policy, o ...queue.Origin) { p.AllowedOrigins = o },
 	} {
 		refuses(t, "no "+field, "", func(p *queue.Policy) { set(p) })
 		refuses(t, "all good "+field, "", func(p *queue.Policy) { set(p, good...) })
@@ -150,10 +150,6 @@ func TestOrigins(t *testing.T) {
 func TestWaitPages(t *testing.T) {
 	t.Parallel()
 	type page = queue.WaitPage
-	many := map[string]string{}
-	for i := range 33 {
-		many[fmt.Sprintf("l%d", i)] = "text"
-	}
 	one := func(k, v string) map[string]string { return map[string]string{k: v} }
 	for _, tc := range []struct {
 		name, field string // "" = accepted
@@ -173,8 +169,10 @@ func TestWaitPages(t *testing.T) {
 		{"the longest text", "", func(p *page) { p.Message = one("ko", strings.Repeat("a", 2000)) }},
 		{"a text too long names its language", "wait_page.message.ko", func(p *page) { p.Message = one("ko", strings.Repeat("a", 2001)) }},
 		{"a title too long", "wait_page.title.en", func(p *page) { p.Title = one("en", strings.Repeat("a", 2001)) }},
-		{"too many languages", "wait_page.title", func(p *page) { p.Title = many }},
-		{"both forms of a colour", "", func(p *page) { p.Theme = map[string]string{"a": "#0a7", "b": "#00AA77"} }},
+		{"a language that the page does not speak", "wait_page.title", func(p *page) { p.Title = one("pt", "Olá") }},
+		{"a language with a country", "wait_page.message", func(p *page) { p.Message = one("ko-KR", "안녕") }},
+		{"both forms of a colour", "", func(p *page) { p.Theme = map[string]string{"accent": "#0a7", "text": "#00AA77"} }},
+		{"a colour that the page does not use", "wait_page.theme", func(p *page) { p.Theme = one("backgruond", "#0a7") }},
 		{"a colour's name", "wait_page.theme.accent", func(p *page) { p.Theme = one("accent", "red") }},
 		{"a colour with more behind it", "wait_page.theme.accent", func(p *page) { p.Theme = one("accent", "#0a7;}") }},
 		{"a colour that lacks a digit", "wait_page.theme.accent", func(p *page) { p.Theme = one("accent", "#00aa7") }},
@@ -182,6 +180,25 @@ func TestWaitPages(t *testing.T) {
 		{"no colour", "wait_page.theme.accent", func(p *page) { p.Theme = one("accent", "") }},
 	} {
 		refuses(t, tc.name, tc.field, func(p *queue.Policy) { tc.set(&p.WaitPage) })
+	}
+}
+
+func TestOfSeveralFieldsTheFirstIsNamedEachTime(t *testing.T) {
+	t.Parallel()
+	for range 50 {
+		refuses(t, "origins", "return_origins", func(p *queue.Policy) {
+			p.AllowedOrigins, p.ReturnOrigins = []queue.Origin{"*"}, []queue.Origin{"*"}
+		})
+		refuses(t, "addresses", "wait_page.logo_url", func(p *queue.Policy) {
+			p.WaitPage.LogoURL, p.WaitPage.AfterURL = "x", "x"
+		})
+		refuses(t, "texts", "wait_page.title.en", func(p *queue.Policy) {
+			long := strings.Repeat("a", 2001)
+			p.WaitPage.Title, p.WaitPage.Message = map[string]string{"ko": long, "en": long}, map[string]string{"de": long}
+		})
+		refuses(t, "colours", "wait_page.theme.accent", func(p *queue.Policy) {
+			p.WaitPage.Theme = map[string]string{"text": "x", "accent": "x", "background": "x"}
+		})
 	}
 }
 

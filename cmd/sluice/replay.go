@@ -29,7 +29,11 @@ type replayCmd struct {
 
 // Run replays, and prints the report; bad lines and progress go to standard error.
 func (c *replayCmd) Run(k *kong.Kong) error {
-	for name, share := range map[string]float64{"--leave-share": c.LeaveShare, "--no-show-share": c.NoShowShare} {
+	for _, flag := range []struct {
+		name  string
+		share float64
+	}{{"--leave-share", c.LeaveShare}, {"--no-show-share", c.NoShowShare}} {
+		name, share := flag.name, flag.share
 		if !(share >= 0 && share <= 1) {
 			return fmt.Errorf("%s %g: it must be a number from 0 to 1", name, share)
 		}

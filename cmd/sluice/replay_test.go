@@ -49,7 +49,7 @@ func TestReplay(t *testing.T) {
 		{"more bad lines than are named", long, nil, 0, "30 lines skipped"},
 		{"an empty file", "", nil, 1, "it is empty"},
 		{"no header", "1,a,x\n2,a,x\n", nil, 1, "the header t_ms,visitor,item is missing"},
-		{"an unknown field", rush(), []string{"--set", "triger=1"}, 1, `unknown field "triger"`},
+		{"an unknown field", rush(), []string{"--set", "triger=1"}, 1, "triger is not a field that is known here"},
 		{"a field out of range", rush(), []string{"--set", "trigger_requests=0"}, 1, "trigger_requests must be"},
 		{"a share that is none", rush(), []string{"--leave-share=1.5"}, 1, "--leave-share 1.5"},
 		{"a bad item pattern", rush(), []string{"--item-pattern=/x"}, 1, "item pattern"},

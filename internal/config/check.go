@@ -19,6 +19,7 @@ import (
 	"github.com/sluicehq/sluice/internal/itempattern"
 	"github.com/sluicehq/sluice/internal/redisurl"
 	"github.com/sluicehq/sluice/internal/secreturl"
+	"github.com/sluicehq/sluice/queue"
 )
 
 // Serve checks every setting and gives them typed. The error is of the first setting that is wrong, an *Error.
@@ -131,13 +132,13 @@ func (c *checker) listen(flag, v string) string {
 
 func (c *checker) publicURL(flag, v string) *url.URL {
 	u, err := url.Parse(v)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
-		u.Fragment != "" || u.ForceQuery {
+	origin, _, ok := queue.ParseOrigin(v)
+	if err != nil || !ok || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
 		c.fail(flag, v, "")
 		return nil
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
-	u.Host = strings.ToLower(u.Host)
+	u.Scheme, u.Host, _ = strings.Cut(string(origin), "://")
 	return u
 }
 

@@ -178,6 +178,7 @@ func TestWhatIsWrongStopsTheStart(t *testing.T) {
 		{"half a node without a store", []string{"--roles=gate"}, nil, "", []string{"--roles", "--redis-url"}},
 		{"an address without a port", []string{"--listen=localhost"}, nil, "", []string{"--listen", "host:port"}},
 		{"a public address with a query", []string{"--public-url=http://h/?a"}, nil, "", []string{"--public-url"}},
+		{"a public address whose host is none", []string{"--public-url=http://a b"}, nil, "", []string{"--public-url"}},
 		{"a public address of another scheme", []string{"--public-url=ftp://h"}, nil, "", []string{"--public-url"}},
 		{"a brace in the prefix", []string{"--redis-prefix={x}"}, nil, "", []string{"--redis-prefix"}},
 		{"an empty data folder", []string{"--data-dir="}, nil, "", []string{"--data-dir"}},

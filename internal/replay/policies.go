@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/sluicehq/sluice/internal/fault"
+	"github.com/sluicehq/sluice/internal/problem"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -42,7 +43,8 @@ func Policies(file []byte, sets []string) (*queue.Policies, error) {
 		}
 		byPattern[pattern] = policy
 	}
-	for pattern, policy := range byPattern {
+	for _, pattern := range slices.Sorted(maps.Keys(byPattern)) {
+		policy := byPattern[pattern]
 		for _, set := range sets {
 			field, value, ok := strings.Cut(set, "=")
 			if !ok {
@@ -68,16 +70,14 @@ func scalar(value string) any {
 	return value
 }
 
-// merge sets fields of a policy, by their names in the admin API.
+// merge sets fields of a policy, by their names in the admin API, and as strictly.
 func merge(p *queue.Policy, fields map[string]any) error {
 	b, err := json.Marshal(fields)
 	if err != nil {
-		return err
+		return errors.New("a value is no number, text, list or object")
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(p); err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	if err := problem.Decode(b, p); err != nil {
+		return errors.New(detail(err))
 	}
 	return nil
 }

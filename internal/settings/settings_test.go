@@ -13,7 +13,7 @@ import (
 func sample(version int64) *Settings {
 	p := queue.DefaultPolicy()
 	p.InflowPerSecond = 33.333333333333336 // B019: fractions survive being published
-	p.ReturnOrigins = []string{"https://shop.example"}
+	p.ReturnOrigins = []queue.Origin{"https://shop.example"}
 	return New(Data{
 		Version: version, Owner: "db-1", Switch: Hold,
 		Policies: map[queue.Pattern]queue.Policy{"*": queue.DefaultPolicy(), "concert-*": p},
