@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the tests need beside Go: redis-server 7.0 or newer, Postgres 13 or newer, and the npm packages of the
-# tests that run JavaScript. It says what it installs, starts no service, and does nothing where all are there.
+# Installs what the tests need beside Go: redis-server 7.0 or newer, Postgres 13 or newer, nginx, Caddy (built from its Go
+# module into bin/test), and the npm packages of the tests that run JavaScript. It says what it installs, starts no service,
+# and does nothing where all are there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,6 +23,7 @@ postgres() { # Postgres' major version, 0 = none; Debian keeps it out of PATH
 missing=()
 if [ "$(redis)" = 0 ]; then missing+=(redis-server); fi
 if [ "$(postgres)" = 0 ]; then missing+=(postgresql); fi
+if ! PATH="$PATH:/usr/sbin" command -v nginx >/dev/null; then missing+=(nginx); fi
 
 if [ ${#missing[@]} -gt 0 ]; then
 	root=""
@@ -70,3 +72,9 @@ for at in gate/testdata/connector; do
 		cp "$at/package-lock.json" "$at/node_modules/.installed"
 	fi
 done
+
+caddy=v2.11.1
+if ! bin/test/caddy version 2>/dev/null | grep -q "^$caddy "; then
+	echo "building Caddy $caddy into bin/test (some minutes)"
+	(at="$PWD/bin/test"; cd /tmp && GOBIN="$at" GOFLAGS= go install "github.com/caddyserver/caddy/v2/cmd/caddy@$caddy")
+fi

@@ -1,0 +1,257 @@
+// Package proxies tests the configurations for proxies, each in the real program in front of a real node.
+package proxies
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sluicehq/sluice/internal/sitetest"
+)
+
+// proxied is a site behind a proxy.
+type proxied struct {
+	*sitetest.Site
+	url string // of the proxy, http://host:port
+}
+
+// proxy starts a program with a configuration: the file of this folder, whose addresses are replaced by the site's, after
+// change. It listens on at.
+type proxy struct {
+	file  string
+	start func(t *testing.T, config, at string)
+}
+
+// put puts a proxy in front of a new site.
+func (p proxy) put(t *testing.T, change func(config string) string) *proxied {
+	t.Helper()
+	at := sitetest.FreeAddr(t)
+	s := &proxied{Site: sitetest.New(t, "http://"+at), url: "http://" + at}
+	text, err := os.ReadFile(p.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := string(text)
+	if change != nil {
+		if config = change(config); config == string(text) {
+			t.Fatal("the change changes nothing")
+		}
+	}
+	for old, now := range map[string]string{"127.0.0.1:8080": strings.TrimPrefix(s.Sluice, "http://"), "127.0.0.1:3000": strings.TrimPrefix(s.Origin.URL, "http://")} {
+		if !strings.Contains(config, old) {
+			t.Fatalf("%s does not name %s", p.file, old)
+		}
+		config = strings.ReplaceAll(config, old, now)
+	}
+	p.start(t, config, at)
+	sitetest.Until(t, "the proxy listens", func() bool {
+		c, err := net.Dial("tcp", at)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+	return s
+}
+
+// page is a request as a browser opens a page.
+func (p *proxied) page(t *testing.T, c *http.Client, path string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	return sitetest.Get(t, c, p.url+path, append([]string{"Sec-Fetch-Mode", "navigate", "Accept", "text/html"}, headers...)...)
+}
+
+// all are the proxies that run here.
+func all(t *testing.T, run func(t *testing.T, p proxy)) {
+	for name, p := range map[string]proxy{"nginx": nginx, "caddy": caddy} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, p)
+		})
+	}
+}
+
+func TestWithTheQueueOffEveryRequestReachesTheOrigin(t *testing.T) {
+	t.Parallel()
+	all(t, func(t *testing.T, p proxy) {
+		s, c := p.put(t, nil), sitetest.Browser(nil)
+		for _, path := range []string{"/product/sku-1?a=%2B&b=1", "/", "/static/a.css", "/sale"} {
+			if resp, body := s.page(t, c, path); resp.StatusCode != 200 || body != "GET "+path+" " {
+				t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+			}
+		}
+		if _, body := sitetest.Do(t, c, "POST", s.url+"/product/sku-1", "order"); body != "POST /product/sku-1 order" {
+			t.Errorf("a POST came as %s", body)
+		}
+	})
+}
+
+// B071, B074: one redirect to the waiting page, one visitor and one place however often the page is opened, and back to the
+// first address with a pass.
+func TestAVisitorLinesUpAndComesBack(t *testing.T) {
+	t.Parallel()
+	all(t, func(t *testing.T, p proxy) {
+		s, c := p.put(t, nil), sitetest.Browser(nil)
+		s.On("sku-1", 0)
+		wait := ""
+		for range 5 {
+			resp, _ := s.page(t, c, "/product/sku-1?a=%2B")
+			wait = resp.Header.Get("Location")
+			if resp.StatusCode != 302 || wait != s.url+"/wait/sku-1?return=%2Fproduct%2Fsku-1%3Fa%3D%252B" && !strings.HasPrefix(wait, s.url+"/wait/sku-1?return=%2Fproduct%2Fsku-1%3Fa%3D%252B&code=") ||
+				!strings.Contains(resp.Header.Get("Cache-Control"), "no-store") {
+				t.Fatalf("in line: %d %s", resp.StatusCode, resp.Header)
+			}
+		}
+		if _, body := s.page(t, c, strings.TrimPrefix(wait, s.url)); !strings.Contains(body, "You are next") {
+			t.Errorf("the waiting page: %s", body)
+		}
+		if live := s.Call("GET", "/items/sku-1", ""); !strings.Contains(live, `"waiting":1`) && !strings.Contains(live, `"waiting": 1`) {
+			t.Errorf("more than one place: %s", live)
+		}
+		// Another spelling is no way round; neither is what a visitor says of itself.
+		for _, path := range []string{"//product/sku-1", "/product/%73ku-1", "/x/../product/sku-1", "/PRODUCT/SKU-1", "/product/sku-1;v=1", "/product/sku-1/", "/static/../product/sku-1"} {
+			if resp, _ := s.page(t, c, path); resp.StatusCode != 302 {
+				t.Errorf("%s: %d", path, resp.StatusCode)
+			}
+		}
+		for _, header := range []string{"X-Sluice-Item: other", "X-Forwarded-Uri: /", "X-Original-URI: /", "X-Forwarded-Method: OPTIONS", "X-Original-Method: OPTIONS"} {
+			name, value, _ := strings.Cut(header, ": ")
+			if resp, _ := s.page(t, c, "/product/sku-1", name, value); resp.StatusCode != 302 {
+				t.Errorf("%s: %d", header, resp.StatusCode)
+			}
+		}
+		// A script is told.
+		for _, headers := range [][]string{{"Sec-Fetch-Mode", "cors"}, {"X-Requested-With", "XMLHttpRequest"}, {"Accept", "application/json"}} {
+			resp, _ := sitetest.Get(t, c, s.url+"/product/sku-1", headers...)
+			if resp.StatusCode != 401 || resp.Header.Get("Sluice-Action") != "wait" || !strings.HasPrefix(resp.Header.Get("Location"), s.url+"/wait/") {
+				t.Errorf("%v: %d %s", headers, resp.StatusCode, resp.Header)
+			}
+		}
+		if resp, _ := sitetest.Get(t, c, s.url+"/product/sku-1", "Sec-Fetch-Dest", "image", "Sec-Fetch-Mode", "no-cors"); resp.StatusCode != 401 || resp.Header.Get("Location") != "" {
+			t.Errorf("an image: %d %s", resp.StatusCode, resp.Header)
+		}
+		if n := len(s.Origin.Seen()); n != 0 {
+			t.Fatalf("the origin saw %d requests: %v", n, s.Origin.Seen()[0].URL)
+		}
+		if resp, _ := s.page(t, c, "/static/a.css"); resp.StatusCode != 200 {
+			t.Errorf("a static file: %d", resp.StatusCode)
+		}
+
+		s.On("sku-1", 100)
+		back := ""
+		sitetest.Until(t, "let in", func() bool {
+			resp, _ := s.page(t, c, strings.TrimPrefix(wait, s.url))
+			back = resp.Header.Get("Location")
+			return back != ""
+		})
+		if back != "/product/sku-1?a=%2B" {
+			t.Fatalf("back at %s", back)
+		}
+		resp, body := s.page(t, c, back, "Cookie", "shop=1; "+strings.Repeat("x", 3000)+"=1")
+		if resp.StatusCode != 200 || body != "GET "+back+" " {
+			t.Fatalf("with the pass: %d %s", resp.StatusCode, body)
+		}
+		seen := s.Origin.Seen()
+		last := seen[len(seen)-1]
+		if last.Header.Get("Sluice-Pass") == "" || !strings.Contains(last.Header.Get("Cookie"), "shop=1") || !strings.Contains(last.Header.Get("Cookie"), strings.Repeat("x", 3000)) {
+			t.Errorf("the origin got %v", last.Header)
+		}
+		if _, body := sitetest.Do(t, c, "POST", s.url+"/product/sku-1", "order"); body != "POST /product/sku-1 order" {
+			t.Errorf("a POST came as %s", body)
+		}
+		// Nobody else's pass, and none of another item.
+		pass := last.Header.Get("Sluice-Pass")
+		s.On("sku-2", 0)
+		for name, headers := range map[string][]string{
+			"/product/sku-2": {"Sluice-Pass", pass},
+			"/product/sku-1": {"Sluice-Pass", pass[:len(pass)-4] + "AAAA"},
+		} {
+			before := len(s.Origin.Seen())
+			s.On("sku-1", 0)
+			if resp, _ := s.page(t, sitetest.Browser(nil), name, headers...); resp.StatusCode != 302 || len(s.Origin.Seen()) != before {
+				t.Errorf("%s with a pass that is none: %d", name, resp.StatusCode)
+			}
+		}
+	})
+}
+
+func TestASocketGoesThrough(t *testing.T) {
+	t.Parallel()
+	all(t, func(t *testing.T, p proxy) {
+		s := p.put(t, nil)
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "GET /product/sku-1 HTTP/1.1\r\nHost: shop\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+		r := bufio.NewReader(conn)
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil || resp.StatusCode != 101 {
+			t.Fatalf("%v %v", resp, err)
+		}
+		fmt.Fprint(conn, "ping")
+		echo := make([]byte, 4)
+		if _, err := io.ReadFull(r, echo); err != nil || string(echo) != "ping" {
+			t.Errorf("%q %v", echo, err)
+		}
+	})
+}
+
+func TestWithSluiceAwayTheConfigurationDecides(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		proxy  proxy
+		change func(string) string
+		status int
+	}{
+		"nginx, open":   {nginx, nil, 200},
+		"nginx, closed": {nginx, nginxClosed, 503},
+		"caddy, open":   {caddy, nil, 200},
+		"caddy, closed": {caddy, caddyClosed, 503},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := c.proxy.put(t, c.change)
+			s.On("sku-1", 0)
+			b := sitetest.Browser(nil)
+			if resp, _ := s.page(t, b, "/product/sku-1"); resp.StatusCode != 302 {
+				t.Fatalf("in line: %d", resp.StatusCode)
+			}
+			s.StopSluice()
+			if resp, body := s.page(t, b, "/product/sku-1"); resp.StatusCode != c.status {
+				t.Errorf("%d %s", resp.StatusCode, body)
+			}
+			if resp, body := sitetest.Do(t, b, "POST", s.url+"/product/sku-1", "order"); resp.StatusCode != c.status || c.status == 200 && body != "POST /product/sku-1 order" {
+				t.Errorf("a POST: %d %s", resp.StatusCode, body)
+			}
+		})
+	}
+}
+
+func TestOverHTTP2(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		proxy  proxy
+		secure func(t *testing.T) func(string) string
+	}{"nginx": {nginx, nginxSecure}, "caddy": {caddy, caddySecure}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := c.proxy.put(t, c.secure(t))
+			s.url = strings.Replace(s.url, "http:", "https:", 1)
+			b := sitetest.Browser(&http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true, ServerName: "localhost"}})
+			if resp, body := s.page(t, b, "/product/sku-1"); resp.ProtoMajor != 2 || body != "GET /product/sku-1 " {
+				t.Fatalf("%s %s", resp.Proto, body)
+			}
+			s.On("sku-1", 0)
+			if resp, _ := s.page(t, sitetest.Browser(b.Transport), "/product/sku-1"); resp.ProtoMajor != 2 || resp.StatusCode != 302 {
+				t.Errorf("in line: %s %d", resp.Proto, resp.StatusCode)
+			}
+		})
+	}
+}
