@@ -74,7 +74,8 @@ for at in gate/testdata/connector; do
 done
 
 caddy=v2.11.1
-if ! bin/test/caddy version 2>/dev/null | grep -q "^$caddy "; then
+if [ ! -x bin/test/caddy ] || [ "$(cat bin/test/caddy.version 2>/dev/null)" != "$caddy" ]; then
 	echo "building Caddy $caddy into bin/test (some minutes)"
 	(at="$PWD/bin/test"; cd /tmp && GOBIN="$at" GOFLAGS= go install "github.com/caddyserver/caddy/v2/cmd/caddy@$caddy")
+	echo "$caddy" >bin/test/caddy.version
 fi
