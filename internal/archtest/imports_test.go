@@ -66,7 +66,7 @@ var only = []struct {
 		"handlers live in gate and admin"},
 	{"database/sql", []string{"internal", "migrations", "cmd"},
 		"SQL is internal/sqlstore's; admin calls methods"},
-	{module + "/internal/app", []string{"cmd", "internal/demo", "internal/bench", "internal/apptest"},
+	{module + "/internal/app", []string{"cmd", "internal/demo", "internal/bench", "internal/apptest", "internal/sitetest"},
 		"app knows all, so nothing below may know app"},
 	{module + "/cmd", nil, "nothing imports a program"},
 	{module + "/gate", []string{"cmd", "internal/app"}, "arrows point down: cmd, app, gate, then the domain"},
@@ -75,7 +75,8 @@ var only = []struct {
 	{module + "/queue/linetest", nil, "a suite is for tests"},
 	{module + "/internal/redistest", nil, "a test server is for tests"},
 	{module + "/internal/postgrestest", nil, "a test server is for tests"},
-	{"testing", []string{"queue/linetest", "internal/redistest", "internal/postgrestest", "internal/browsertest"}, "test code stays in tests"},
+	{module + "/internal/sitetest", nil, "a test site is for tests"},
+	{"testing", []string{"queue/linetest", "internal/redistest", "internal/postgrestest", "internal/browsertest", "internal/sitetest"}, "test code stays in tests"},
 	{"pgregory.net/rapid", []string{"queue/linetest"}, "test code stays in tests"},
 }
 
