@@ -117,6 +117,7 @@ func crowd(ctx context.Context, e *env) error {
 	r.atMost("most by which a shown position grew", float64(grew), 0, "places")
 	r.atMost("failed requests before the kill", float64(failed), 0, "requests")
 	r.note("answers without the store", float64(p.storeless.Load()), "answers")
+	r.Charts = append(r.Charts, curve(at, begin, toSlow.Add(slow), []rateSet{{begin, 50}, {toFast, 200}, {toSlow, 0.5}}))
 	return nil
 }
 

@@ -47,6 +47,7 @@ func BenchmarkScripts(b *testing.B) {
 			{"switch, inflow", r.inflow},
 			{"look, the queue", r.look},
 			{"look, 1 visitor", r.find},
+			{"sample", r.sample},
 			{"count, 1 flush", r.count},
 			{"announce", r.announce},
 			{"nodes, a sign of life", r.beat},
@@ -280,6 +281,10 @@ func (r *scriptBench) inflow(b *testing.B) {
 
 func (r *scriptBench) look(b *testing.B) {
 	r.measure(b, nil, func() error { _, err := r.line.Look(b.Context(), r.item); return err }, nil)
+}
+
+func (r *scriptBench) sample(b *testing.B) {
+	r.measure(b, nil, func() error { _, err := r.line.Positions(b.Context(), r.item); return err }, nil)
 }
 
 func (r *scriptBench) find(b *testing.B) {

@@ -9,7 +9,10 @@ import (
 	"github.com/sluicehq/sluice/queue"
 )
 
-var lookScript = NewScript(source("look"), "windows")
+var (
+	lookScript   = NewScript(source("look"), "windows")
+	sampleScript = NewScript(source("sample"))
+)
 
 // Look gives the whole of one queue as it stands. One script call.
 func (l *Line) Look(ctx context.Context, item queue.Item) (queue.Snapshot, error) {
@@ -82,34 +85,30 @@ func (l *Line) Find(ctx context.Context, item queue.Item, v queue.Visitor) (queu
 // command brings two thousand as cheaply as a few samples.
 const dense = 2000
 
-// Positions samples the line of an item (queue.Table): one command for the head, and one for each sample behind it,
-// about 1 % of the rank apart, in one pipeline.
+// Positions samples the line of an item (queue.Table): one command for the head, and one script call for the samples
+// behind it, about 1 % of the rank apart.
 func (l *Line) Positions(ctx context.Context, item queue.Item) (queue.Table, error) {
-	snapshot, err := l.Look(ctx, item)
+	r, err := l.run(ctx, sampleScript, item, l.keys(item), l.now(), dense)
 	if err != nil {
 		return queue.Table{}, err
 	}
-	key := l.waitingKey(item)
-	ranks := queue.SampleRanks(snapshot.Counts.Waiting, dense)
+	t := queue.Table{Header: ReadHeader(item, r.list(0)), AtMS: r.int(1), Waiting: r.int(2)}
+	head, err := l.client.ZRangeWithScores(ctx, l.waitingKey(item), 0, dense-1).Result()
+	if err != nil {
+		return queue.Table{}, fmt.Errorf("item %s: %w", item, Fault(err))
+	}
+	ranks, scores := queue.SampleRanks(t.Waiting, dense), r.list(3)
 	behind := ranks[min(len(ranks), dense):]
-	pipe := l.client.Pipeline()
-	head := pipe.ZRangeWithScores(ctx, key, 0, dense-1)
-	samples := make([]*redis.ZSliceCmd, len(behind))
-	for i, rank := range behind {
-		samples[i] = pipe.ZRangeWithScores(ctx, key, rank-1, rank-1)
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return queue.Table{}, Fault(err)
-	}
-	t := queue.Table{AtMS: snapshot.NowMS, Waiting: snapshot.Counts.Waiting, Header: snapshot.Header}
-	for i, z := range head.Val() {
+	t.Samples = make([]queue.Sample, 0, len(head)+len(behind))
+	for i, z := range head {
 		t.Samples = append(t.Samples, queue.Sample{Rank: int64(i + 1), Score: int64(z.Score)})
 	}
-	t.Exact = int64(len(t.Samples))
-	for i, cmd := range samples {
-		if z := cmd.Val(); len(z) == 1 {
-			t.Samples = append(t.Samples, queue.Sample{Rank: behind[i], Score: int64(z[0].Score)})
+	t.Exact = int64(len(head))
+	for i, rank := range behind[:min(len(behind), len(scores))] {
+		if n := len(t.Samples); n > 0 && scores.int(i) <= t.Samples[n-1].Score {
+			continue // the head has moved past it since
 		}
+		t.Samples = append(t.Samples, queue.Sample{Rank: rank, Score: scores.int(i)})
 	}
 	return t, nil
 }
