@@ -6,21 +6,20 @@ import (
 	"strings"
 
 	"github.com/sluicehq/sluice/internal/fault"
-	"github.com/sluicehq/sluice/queue"
 )
 
-var errStale = fault.New("stale_etag", "The policy has changed since you read it. Read it again, then write.")
+var errStale = fault.New("stale_etag", "It has changed since you read it. Read it again, then write.")
 
-// etag names a policy's content, so that all nodes agree and a write that changes nothing keeps it.
-func etag(p queue.Policy) string {
-	sum := sha256.Sum256([]byte(jsonText(p)))
+// etag names the content of a policy or a sale, so that all nodes agree and a write that changes nothing keeps it.
+func etag(v any) string {
+	sum := sha256.Sum256([]byte(jsonText(v)))
 	return `"` + hex.EncodeToString(sum[:8]) + `"`
 }
 
-// ifMatch checks the lines of If-Match (RFC 9110, 13.1.1): errStale where there are any and they name neither the
-// policy nor, by *, any that exists. The comparison is strong: a weak tag matches nothing. Without lines every write
+// ifMatch checks the lines of If-Match (RFC 9110, 13.1.1): errStale where there are any and they name neither what
+// is there nor, by *, anything that exists. The comparison is strong: a weak tag matches nothing. Without lines every write
 // goes through.
-func ifMatch(lines []string, now queue.Policy, exists bool) error {
+func ifMatch(lines []string, now any, exists bool) error {
 	if len(lines) == 0 {
 		return nil
 	}

@@ -255,6 +255,7 @@ func promised(t *testing.T, method, path string, a answer) {
 // operation finds what the document says of a method and a path; templates match one segment.
 func operation(method, path string) *openapi3.Operation {
 	segments := strings.Split(path, "/")
+	var found *openapi3.Operation
 	for template, item := range apiDoc().Paths.Map() {
 		parts := strings.Split(template, "/")
 		if len(parts) != len(segments) {
@@ -264,11 +265,11 @@ func operation(method, path string) *openapi3.Operation {
 		for i, p := range parts {
 			fits = fits && (p == segments[i] || strings.HasPrefix(p, "{"))
 		}
-		if fits {
-			return item.GetOperation(method)
+		if fits && (found == nil || template == path) {
+			found = item.GetOperation(method)
 		}
 	}
-	return nil
+	return found
 }
 
 // token makes an API token of a role.

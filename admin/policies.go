@@ -25,6 +25,11 @@ type policyView struct {
 // policyBody is what a body may name. The fields beside the policy are known, and refused.
 type policyBody struct {
 	policyView
+	notBuiltFields
+}
+
+// notBuiltFields are those of notBuilt.
+type notBuiltFields struct {
 	InviteOnly                   any `json:"invite_only"`
 	NewPlacesPerAddressPerMinute any `json:"new_places_per_address_per_minute"`
 }

@@ -54,6 +54,13 @@ func (a *Admin) table() []route {
 		{"GET", "/switch", viewer, h(a.getSwitch)},
 		{"PUT", "/switch", operator, h(a.putSwitch)},
 
+		{"GET", "/sales", viewer, h(a.listSales)},
+		{"POST", "/sales", marketer, h(a.postSale)},
+		{"GET", "/sales/preview", viewer, h(a.previewSale)},
+		{"GET", "/sales/:id", viewer, h(a.getSale)},
+		{"PUT", "/sales/:id", marketer, h(a.putSale)},
+		{"DELETE", "/sales/:id", marketer, h(a.deleteSale)},
+
 		{"GET", "/activations", viewer, h(a.listActivations)},
 		{"GET", "/audit", viewer, h(a.listAudit)},
 		{"GET", "/events", viewer, h(a.stream)},

@@ -5,14 +5,15 @@ import "slices"
 // globs finds the most specific of many patterns with stars that match an item. Each pattern is filed under three
 // characters that stand in it, of all such the ones that fewest patterns have; a look-up takes what is filed under each
 // three characters of the item, and so tries a few patterns of ten thousand, wherever their stars are.
-type globs struct {
-	byGram  map[gram][]*glob // each list the most specific first
-	lengths [4]bool          // of the grams that occur
-	all     *glob            // the most specific of those that match everything: stars alone
+type globs[V any] struct {
+	byGram  map[gram][]*glob[V] // each list the most specific first
+	lengths [4]bool             // of the grams that occur
+	all     *glob[V]            // the most specific of those that match everything: stars alone
 }
 
-type glob struct {
-	Rule
+type glob[V any] struct {
+	pattern  Pattern
+	value    *V
 	literals []string // what stands between the stars
 	order    int      // 0 = the most specific of all
 }
@@ -29,8 +30,8 @@ func gramOf(s string) (g gram) {
 	return g
 }
 
-func indexGlobs(list []*glob) globs {
-	slices.SortFunc(list, func(a, b *glob) int { return a.Pattern.Compare(b.Pattern) })
+func indexGlobs[V any](list []*glob[V]) globs[V] {
+	slices.SortFunc(list, func(a, b *glob[V]) int { return a.pattern.Compare(b.pattern) })
 	having := map[gram]int{}
 	for i, g := range list {
 		g.order = i
@@ -38,7 +39,7 @@ func indexGlobs(list []*glob) globs {
 			having[gramOf(s)]++
 		}
 	}
-	gs := globs{byGram: map[gram][]*glob{}}
+	gs := globs[V]{byGram: map[gram][]*glob[V]{}}
 	for _, g := range list {
 		grams := g.grams()
 		if len(grams) == 0 {
@@ -55,7 +56,7 @@ func indexGlobs(list []*glob) globs {
 }
 
 // grams gives the grams that a pattern may be filed under, all of one length; none where it has stars alone.
-func (g *glob) grams() (out []string) {
+func (g *glob[V]) grams() (out []string) {
 	n := 0
 	for _, s := range g.literals {
 		n = max(n, min(len(s), gramLength))
@@ -71,8 +72,8 @@ func (g *glob) grams() (out []string) {
 	return out
 }
 
-// find gives the rule of the most specific pattern that matches; nil where none does. It allocates nothing.
-func (gs *globs) find(item string) *Rule {
+// find gives the value of the most specific pattern that matches; nil where none does. It allocates nothing.
+func (gs *globs[V]) find(item string) *V {
 	best := gs.all
 	for n := 1; n <= gramLength; n++ {
 		if !gs.lengths[n] {
@@ -93,5 +94,5 @@ func (gs *globs) find(item string) *Rule {
 	if best == nil {
 		return nil
 	}
-	return &best.Rule
+	return best.value
 }

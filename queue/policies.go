@@ -1,14 +1,8 @@
 package queue
 
-import (
-	"maps"
-	"slices"
-)
-
 // Policies finds the policy of an item among many. It does not change once made; make a new one on a change.
 type Policies struct {
-	exact   map[Item]*Rule
-	globs   globs
+	rules   *Patterns[Rule]
 	missing Rule // for items that nothing matches
 	version int64
 }
@@ -24,18 +18,11 @@ type Rule struct {
 // send limits of version 1, which any settings replace.
 func NewPolicies(version int64, byPattern map[Pattern]Policy) *Policies {
 	rule := func(p Pattern, policy Policy) Rule { return Rule{p, policy, policy.Limits(max(1, version))} }
-	ps := &Policies{exact: map[Item]*Rule{}, missing: rule("*", DefaultPolicy()), version: version}
-	var globs []*glob
+	rules := make(map[Pattern]Rule, len(byPattern))
 	for pattern, policy := range byPattern {
-		r := rule(pattern, policy)
-		if pattern.Exact() {
-			ps.exact[Item(pattern)] = &r
-		} else {
-			globs = append(globs, &glob{Rule: r, literals: pattern.literals()})
-		}
+		rules[pattern] = rule(pattern, policy)
 	}
-	ps.globs = indexGlobs(globs)
-	return ps
+	return &Policies{rules: NewPatterns(rules), missing: rule("*", DefaultPolicy()), version: version}
 }
 
 // Version is that of the settings the policies come from.
@@ -43,10 +30,7 @@ func (ps *Policies) Version() int64 { return ps.version }
 
 // Rule gives what is in force for an item: the most specific match, else the default policy under "*".
 func (ps *Policies) Rule(item Item) *Rule {
-	if r, ok := ps.exact[item]; ok {
-		return r
-	}
-	if r := ps.globs.find(string(item)); r != nil {
+	if r := ps.rules.Find(item); r != nil {
 		return r
 	}
 	return &ps.missing
@@ -59,4 +43,4 @@ func (ps *Policies) For(item Item) (Pattern, Policy) {
 }
 
 // Exact lists the items that have a policy of their own.
-func (ps *Policies) Exact() []Item { return slices.Sorted(maps.Keys(ps.exact)) }
+func (ps *Policies) Exact() []Item { return ps.rules.Exact() }

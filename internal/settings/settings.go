@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/queue"
+	"github.com/sluicehq/sluice/scheduler/sale"
 )
 
 // Switch is the one switch over all items.
@@ -60,6 +61,7 @@ type Data struct {
 	Owner         string                         `json:"owner"`   // id of the database they come from
 	Switch        Switch                         `json:"switch"`
 	Policies      map[queue.Pattern]queue.Policy `json:"policies"`
+	Sales         []sale.Sale                    `json:"sales"`
 	ServiceTokens map[Hash]ServiceToken          `json:"service_tokens"`
 	PassKeys      []PassKey                      `json:"pass_keys"` // by number, without the first
 	Connector     Connector                      `json:"connector"`
@@ -69,6 +71,7 @@ type Data struct {
 type Settings struct {
 	data     Data
 	policies *queue.Policies
+	calendar *sale.Calendar
 }
 
 // New makes Settings of data, which must not be changed afterwards.
@@ -76,7 +79,7 @@ func New(d Data) *Settings {
 	if !d.Switch.Valid() {
 		d.Switch = Normal
 	}
-	return &Settings{data: d, policies: queue.NewPolicies(d.Version, d.Policies)}
+	return &Settings{data: d, policies: queue.NewPolicies(d.Version, d.Policies), calendar: sale.NewCalendar(d.Sales)}
 }
 
 // Known reports whether these settings come from a database, and not from the program's defaults alone.
@@ -93,6 +96,9 @@ func (s *Settings) Switch() Switch { return s.data.Switch }
 
 // Policies finds the policy of an item.
 func (s *Settings) Policies() *queue.Policies { return s.policies }
+
+// Sales finds the sale of an item.
+func (s *Settings) Sales() *sale.Calendar { return s.calendar }
 
 // Rule gives what is in force for an item. Read only.
 func (s *Settings) Rule(item queue.Item) *queue.Rule { return s.policies.Rule(item) }

@@ -74,6 +74,9 @@ func readSettings(ctx context.Context, q querier) (*settings.Settings, error) {
 	for _, t := range tokens {
 		d.ServiceTokens[t.Hash] = settings.ServiceToken{Name: t.Name, ExpiresMS: unixMS(t.ExpiresAt)}
 	}
+	if d.Sales, err = readSales(ctx, q); err != nil {
+		return nil, err
+	}
 	if d.PassKeys, err = readPassKeys(ctx, q); err != nil {
 		return nil, err
 	}

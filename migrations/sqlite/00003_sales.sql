@@ -1,0 +1,9 @@
+-- +goose Up
+CREATE TABLE sales (
+    id         TEXT    PRIMARY KEY,
+    body       TEXT    NOT NULL, -- all fields, JSON
+    updated_ms INTEGER NOT NULL
+);
+
+-- +goose Down
+DROP TABLE sales;

@@ -1,0 +1,2 @@
+-- What a program of step 3 may have written.
+INSERT INTO sales (id, body, updated_ms) VALUES ('black-friday', '{"id":"black-friday","name":"블랙 프라이데이","item":"sku-*","prequeue_ms":1796000000000,"opens_ms":1796001800000,"closes_ms":0,"time_zone":"Asia/Seoul","repeat":"","overrides":{"order":"random"},"ramp":[{"after_seconds":60,"inflow_per_second":33.333333333333336}],"since_ms":1795000000000}', 1795000000000);
