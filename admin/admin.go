@@ -55,6 +55,7 @@ type Options struct {
 	BootstrapToken string          // an admin for automation; "" = none
 	URL            *url.URL        // what operators' browsers see; nil = http://localhost:8081
 	Proxies        proxies.Trusted // whose X-Forwarded-For is believed
+	SSO            SSO             // single sign-on; the zero value is off
 	Log            *slog.Logger    // nil = slog.Default()
 }
 

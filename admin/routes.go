@@ -69,6 +69,9 @@ func (a *Admin) table() []route {
 		{"GET", "/session", viewer, h(a.getSession)},
 		{"DELETE", "/session", viewer, h(a.deleteSession)},
 
+		{"GET", "/sso", anybody, h(a.startSSO)},
+		{"GET", "/sso/callback", anybody, h(a.finishSSO)},
+
 		{"GET", "/users", admin, h(a.listUsers)},
 		{"POST", "/users", admin, h(a.postUser)},
 		{"PATCH", "/users/:id", admin, h(a.patchUser)},

@@ -237,6 +237,9 @@ func (a *App) openAdmin(ctx context.Context) error {
 	if a.published != nil {
 		o.Publisher = a.published
 	}
+	if o.SSO, err = signOn(a.cfg); err != nil {
+		return err
+	}
 	if a.admin, err = admin.New(ctx, o); err != nil {
 		return err
 	}

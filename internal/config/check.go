@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,7 @@ func (f Flags) Serve() (Serve, error) {
 		Listen:              c.listen("listen", f.Listen),
 		AdminListen:         c.listen("admin-listen", f.AdminListen),
 		AdminURL:            c.publicURL("admin-url", f.AdminURL),
+		OIDC:                c.signOn(f.SignOn),
 		OpsListen:           c.listen("ops-listen", f.OpsListen),
 		PublicURL:           c.publicURL("public-url", f.PublicURL),
 		RedisURL:            c.redisURL("redis-url", f.RedisURL),
@@ -88,6 +90,10 @@ var (
 	tokenForm  = regexp.MustCompile(`^[!-~]{8,256}$`)
 	domainForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`)
 	nodeForm   = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	wordForm   = regexp.MustCompile(`^[!-~]{1,256}$`)
+	longForm   = regexp.MustCompile(`^[!-~]{1,512}$`)
+	claimForm  = regexp.MustCompile(`^[!-~]{1,128}$`)
+	ruleForm   = regexp.MustCompile(`^.+=(viewer|marketer|operator|admin)$`)
 	formatForm = regexp.MustCompile(`^(text|json)$`)
 )
 
@@ -140,6 +146,46 @@ func (c *checker) publicURL(flag, v string) *url.URL {
 	u.Path = strings.TrimRight(u.Path, "/")
 	u.Scheme, u.Host, _ = strings.Cut(string(origin), "://")
 	return u
+}
+
+func (c *checker) signOn(f SignOn) OIDC {
+	o := OIDC{
+		Issuer: f.OIDCIssuer, ClientID: c.optional("oidc-client-id", f.OIDCClientID, wordForm),
+		ClientSecret: Secret(c.optional("oidc-client-secret", f.OIDCClientSecret, longForm)),
+		Scopes:       strings.Split(f.OIDCScopes, ","), RoleClaim: c.word("oidc-role-claim", f.OIDCRoleClaim, claimForm), Roles: f.OIDCRole,
+	}
+	for i, scope := range o.Scopes {
+		if o.Scopes[i] = strings.TrimSpace(scope); !claimForm.MatchString(o.Scopes[i]) {
+			c.fail("oidc-scopes", f.OIDCScopes, "")
+		}
+	}
+	if !slices.Contains(o.Scopes, "openid") {
+		c.fail("oidc-scopes", f.OIDCScopes, "leaves out openid")
+	}
+	for _, rule := range o.Roles {
+		if !ruleForm.MatchString(rule) {
+			c.fail("oidc-role", rule, "")
+		}
+	}
+	if o.Issuer == "" {
+		return o
+	}
+	u, err := url.Parse(o.Issuer)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+		c.fail("oidc-issuer", o.Issuer, "")
+	}
+	if o.ClientID == "" {
+		c.fail("oidc-client-id", "", "is needed with --oidc-issuer")
+	}
+	if len(o.Roles) == 0 {
+		o.Roles = []string{"sluice-viewer=viewer", "sluice-marketer=marketer", "sluice-operator=operator", "sluice-admin=admin"}
+	}
+	return o
+}
+
+func loopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 func (c *checker) redisURL(flag, v string) Secret {

@@ -186,6 +186,12 @@ func TestWhatIsWrongStopsTheStart(t *testing.T) {
 		{"a network that is none", []string{"--trusted-proxies=10.0.0.0/40"}, nil, "", []string{"--trusted-proxies"}},
 		{"an unknown log level", []string{"--log-level=loud"}, nil, "", []string{"--log-level", "debug, info, warn, error"}},
 		{"a switch that is neither", nil, []string{"SLUICE_PASS_COOKIE=perhaps"}, "", []string{"--pass-cookie"}},
+		{"a provider over plain HTTP elsewhere", []string{"--oidc-issuer=http://id.example", "--oidc-client-id=x"}, nil, "", []string{"--oidc-issuer", "https://"}},
+		{"a provider without a client", []string{"--oidc-issuer=https://id.example"}, nil, "", []string{"--oidc-client-id", "is needed"}},
+		{"scopes without openid", []string{"--oidc-scopes=email"}, nil, "", []string{"--oidc-scopes", "openid"}},
+		{"a rule without a role", []string{"--oidc-role=staff"}, nil, "", []string{"--oidc-role", "value=role"}},
+		{"a rule that makes a person a server", []string{"--oidc-role=staff=service"}, nil, "", []string{"--oidc-role", "operator"}},
+		{"a console's address without a host", []string{"--admin-url=ops"}, nil, "", []string{"--admin-url", "http://"}},
 		{"a database that is not Postgres", []string{"--database-url=mysql://h/d"}, nil, "", []string{"--database-url", "postgres://"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -16,6 +16,16 @@ type Console struct {
 	AdminURL string `name:"admin-url" placeholder:"URL" default:"http://localhost:8081" unit:"http:// or https:// with a host" help:"What operators' browsers see: for login links, single sign-on and the session's cookie."`
 }
 
+// SignOn is single sign-on at the console.
+type SignOn struct {
+	OIDCIssuer       string   `name:"oidc-issuer" placeholder:"URL" unit:"https:// (http:// on this machine), as the provider's own document has it" help:"Provider of single sign-on by OpenID Connect for the console. It sends browsers back to --admin-url and /admin/api/v1/sso/callback." empty:"no single sign-on"`
+	OIDCClientID     string   `name:"oidc-client-id" placeholder:"TEXT" unit:"1 to 256 printable characters" help:"What the provider calls this client." empty:"needed with --oidc-issuer"`
+	OIDCClientSecret string   `name:"oidc-client-secret" placeholder:"TEXT" secret:"true" unit:"1 to 512 printable characters" help:"This client's secret at the provider." empty:"a public client"`
+	OIDCScopes       string   `name:"oidc-scopes" placeholder:"LIST" default:"openid,profile,email" unit:"scopes, comma-separated, openid among them" help:"What to ask the provider for."`
+	OIDCRoleClaim    string   `name:"oidc-role-claim" placeholder:"TEXT" default:"groups" unit:"1 to 128 printable characters; dots lead into objects" help:"The claim, in the id token or the user's information, that gives the role."`
+	OIDCRole         []string `name:"oidc-role" placeholder:"RULE" sep:"none" unit:"value=role, a role of viewer, marketer, operator, admin; repeatable, in the variable separated by spaces" help:"Which role a value of the claim gives; the highest counts. Without one nobody gets in." empty:"sluice-viewer=viewer, and so on for each role"`
+}
+
 // Signing is what commands need that work with keys.
 type Signing struct {
 	SecretKey string `name:"secret-key" placeholder:"KEYS" secret:"true" unit:"one or more, each 32 bytes or more in base64, comma-separated" help:"Signs everything; the first signs, all verify. The same on every node." empty:"generated into the data folder"`
@@ -35,6 +45,7 @@ type Flags struct {
 	Listen      string `name:"listen" placeholder:"ADDR" default:":8080" unit:"host:port, port 0 to 65535 (0 = any free one)" help:"Visitor API and waiting page."`
 	AdminListen string `name:"admin-listen" placeholder:"ADDR" default:"127.0.0.1:8081" unit:"host:port, port 0 to 65535 (0 = any free one)" help:"Admin API and console."`
 	Console
+	SignOn
 	OpsListen        string `name:"ops-listen" placeholder:"ADDR" default:"127.0.0.1:9090" unit:"host:port, port 0 to 65535 (0 = any free one)" help:"/metrics, /healthz, /readyz, pprof. Never public."`
 	PublicURL        string `name:"public-url" placeholder:"URL" default:"http://localhost:8080" unit:"http:// or https:// with a host" help:"What visitors' browsers see."`
 	RedisURL         string `name:"redis-url" placeholder:"URL" secret:"true" unit:"redis://, rediss://, redis+sentinel://host:26379,…/master, redis+cluster://host:7000,…, unix://path" help:"Store of the lines." empty:"in this process: one node"`

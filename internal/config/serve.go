@@ -28,6 +28,8 @@ type Serve struct {
 	RedisPrefix      string
 	RedisMinReplicas int
 
+	OIDC OIDC // single sign-on; without an Issuer there is none
+
 	DatabaseURL         Secret // "" = SQLite in DataDir
 	DataDir             string
 	SecretKey           Keys // empty = DataDir's, see Keys.OrIn
@@ -47,6 +49,15 @@ type Serve struct {
 	TraceSampleRatio float64
 	ShutdownTimeout  time.Duration
 	AutoMigrate      bool
+}
+
+// OIDC is single sign-on by OpenID Connect.
+type OIDC struct {
+	Issuer, ClientID string
+	ClientSecret     Secret
+	Scopes           []string
+	RoleClaim        string
+	Roles            []string // value=role
 }
 
 // Roles is what a process does.
