@@ -185,7 +185,9 @@ func New(o Options) (*Gate, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	g := &Gate{Options: o, cache: pass.NewCache(65_536), draining: make(chan struct{})}
+	g := &Gate{
+		Options: o, cache: pass.NewCache(65_536), signed: newSignedPasses(), left: newLeavers(), draining: make(chan struct{}),
+	}
 	g.base = o.Clock.Base
 	if g.base == nil {
 		g.base = clock.System{}

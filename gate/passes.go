@@ -3,28 +3,26 @@ package gate
 import (
 	"hash/maphash"
 	"strings"
-	"sync"
+	"time"
 
+	"github.com/sluicehq/sluice/internal/recent"
 	"github.com/sluicehq/sluice/internal/ticket"
 	"github.com/sluicehq/sluice/pass"
 	"github.com/sluicehq/sluice/queue"
 )
 
 // signedPasses remembers the passes that this node has signed, since a browser's cookie holds what they say and not
-// their 400 bytes, and signing one costs 20 µs. Bounded: two generations in each shard, as in pass.Cache.
-type signedPasses struct{ shards [signedShards]signedShard }
+// their 400 bytes, and signing one costs 20 µs. What nobody has asked for during half a minute may go: what it costs to
+// keep is seen all the time, what it costs to sign again hardly ever.
+type signedPasses [signedShards]*recent.Map[signedKey, string]
 
 const (
 	signedShards = 16
 	mostSigned   = 2048 // in each generation of a shard
+	keepSigned   = 30 * time.Second
 )
 
 var signedSeed = maphash.MakeSeed()
-
-type signedShard struct {
-	mu         sync.Mutex
-	young, old map[signedKey]string
-}
 
 type signedKey struct {
 	item    queue.Item
@@ -33,22 +31,21 @@ type signedKey struct {
 	kid     string
 }
 
-func (s *signedPasses) get(k signedKey, sign func() string) string {
-	sh := &s.shards[maphash.String(signedSeed, string(k.visitor))%signedShards]
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if token, ok := sh.young[k]; ok {
-		return token
+func newSignedPasses() (s signedPasses) {
+	for i := range s {
+		s[i] = recent.NewStaggered[signedKey, string](mostSigned, keepSigned, float64(i+1)/signedShards)
 	}
-	token, ok := sh.old[k]
+	return s
+}
+
+func (s *signedPasses) get(k signedKey, sign func() string) string {
+	shard := s[maphash.String(signedSeed, string(k.visitor))%signedShards]
+	token, ok := shard.Renewed(k)
 	if !ok {
 		token = sign()
+		k.item = queue.Item(strings.Clone(string(k.item))) // not the request that it was cut out of
+		shard.Put(k, token)
 	}
-	if sh.young == nil || len(sh.young) >= mostSigned {
-		sh.old, sh.young = sh.young, make(map[signedKey]string)
-	}
-	k.item = queue.Item(strings.Clone(string(k.item)))
-	sh.young[k] = token
 	return token
 }
 

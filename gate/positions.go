@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/internal/clock"
+	"github.com/sluicehq/sluice/internal/recent"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -119,32 +120,27 @@ func far(position int64, eta queue.Estimate) bool {
 }
 
 // leavers remembers who ended a place on this node and when, so that the next poll with a ticket from before asks the
-// store and not a table. What is kept is bounded: the oldest half goes.
-type leavers struct {
-	mu         sync.Mutex
-	young, old map[leaver]int64
-}
+// store and not a table. A poll that comes later than that is found out by its heartbeat.
+type leavers struct{ *recent.Map[leaver, int64] }
 
 type leaver struct {
 	item    queue.Item
 	visitor queue.Visitor
 }
 
-const mostLeavers = 50_000
+const (
+	mostLeavers = 50_000
+	keepLeavers = 2 * time.Minute
+)
 
-func (l *leavers) add(item queue.Item, v queue.Visitor, ms int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.young == nil || len(l.young) >= mostLeavers {
-		l.old, l.young = l.young, map[leaver]int64{}
-	}
-	l.young[leaver{queue.Item(strings.Clone(string(item))), v}] = ms
+func newLeavers() leavers { return leavers{recent.New[leaver, int64](mostLeavers, keepLeavers)} }
+
+func (l leavers) add(item queue.Item, v queue.Visitor, ms int64) {
+	l.Put(leaver{queue.Item(strings.Clone(string(item))), v}, ms)
 }
 
 // has reports whether a place whose ticket was issued at ms has been left since.
-func (l *leavers) has(item queue.Item, v queue.Visitor, issuedMS int64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	k := leaver{item, v}
-	return issuedMS <= max(l.young[k], l.old[k])
+func (l leavers) has(item queue.Item, v queue.Visitor, issuedMS int64) bool {
+	left, ok := l.Get(leaver{item, v})
+	return ok && issuedMS <= left
 }

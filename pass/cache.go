@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Cache remembers passes whose signature was verified, so that showing one again costs a look-up and no signature. It
@@ -16,11 +17,15 @@ type Cache struct {
 
 const cacheShards = 16
 
-// cacheShard keeps two generations: what was used lately is in young; once that is full it becomes old, and what was
-// in old and not used since is forgotten. So the bound holds without a list to keep in order.
+// keepCached is how long a pass is remembered at least that nobody shows, as long as there is room.
+const keepCached = 30 * time.Second
+
+// cacheShard keeps two generations: what was used lately is in young; once that is full, or half a minute old, it becomes
+// old, and what was in old and not used since is forgotten. So both bounds hold without a list to keep in order.
 type cacheShard struct {
 	mu         sync.Mutex
-	most       int // in each generation
+	most       int       // in each generation
+	turns      time.Time // when young becomes old
 	young, old map[string]*Claims
 	_          [32]byte // a cache line of its own
 }
@@ -30,6 +35,8 @@ func NewCache(passes int) *Cache {
 	c := &Cache{seed: maphash.MakeSeed()}
 	for i := range c.shards {
 		c.shards[i].most = max(1, passes/(2*cacheShards))
+		// One shard turns after the other: all at once, the memory would go up and down.
+		c.shards[i].turns = time.Now().Add(keepCached * time.Duration(i+1) / cacheShards)
 		c.shards[i].young = make(map[string]*Claims)
 	}
 	return c
@@ -68,8 +75,11 @@ func (c *Cache) put(token string, claims Claims) {
 }
 
 func (s *cacheShard) put(token string, claims *Claims) {
-	if len(s.young) >= s.most {
-		s.young, s.old = make(map[string]*Claims, s.most), s.young
+	if now := time.Now(); len(s.young) >= s.most || now.After(s.turns) {
+		s.young, s.old = make(map[string]*Claims), s.young
+		if s.turns = s.turns.Add(keepCached); s.turns.Before(now) {
+			s.turns = now.Add(keepCached)
+		}
 	}
 	s.young[token] = claims
 }

@@ -157,6 +157,9 @@ func (a *App) assemble() {
 	a.asks = batch.NewAsks(a.healed, storePatience)
 	a.beats = batch.NewBeats(a.store.line)
 	a.beats.Seen = a.seen
+	a.beats.Session = func(item queue.Item) time.Duration {
+		return time.Duration(a.limits(item).SessionMS) * time.Millisecond
+	}
 	a.counter = detector.NewCounter()
 	a.share = scheduler.NewShare(a.cfg.NodeID)
 	a.flusher = detector.NewFlusher(detector.FlusherOptions{

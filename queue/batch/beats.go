@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/sluicehq/sluice/internal/recent"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -15,8 +18,12 @@ const (
 	mostBeats = 200
 	// mostPending bounds the beats that wait for the store; past it heartbeats are dropped (a later poll beats again).
 	mostPending = 500_000
-	// mostKept bounds each half of what is remembered of ended places and passes.
+	// mostKept bounds each half of what is remembered of ended places and passes, keepGone is for how long it is at
+	// least: longer than from one poll to the next.
 	mostKept = 100_000
+	keepGone = time.Minute
+	// longestPass is how long a pass may live whose end is not known better.
+	longestPass = 24*time.Hour + queue.PassLeewayMS*time.Millisecond
 )
 
 // toucher is the part of a line that Beats needs.
@@ -30,14 +37,16 @@ type Beats struct {
 	line toucher
 	// Seen, where set, gets the headers that the answers bring.
 	Seen func(queue.Header)
+	// Session, where set, is how long a pass of an item lives: an end is of interest for as long. nil = a day.
+	Session func(queue.Item) time.Duration
 
 	mu      sync.Mutex
 	pending map[queue.Item]map[queue.Visitor]queue.Beat
 	size    int
 	dropped atomic.Int64
 
-	gone  recent[struct{}] // places that a heartbeat did not find
-	ended recent[int64]    // instant (ms) up to which a visitor's passes have ended
+	gone  *recent.Map[place, struct{}] // places that a heartbeat did not find
+	ended *recent.Map[place, int64]    // instant (ms) up to which a visitor's passes have ended
 }
 
 type place struct {
@@ -47,7 +56,10 @@ type place struct {
 
 // NewBeats returns an empty gatherer of the line's beats.
 func NewBeats(line toucher) *Beats {
-	return &Beats{line: line, pending: map[queue.Item]map[queue.Visitor]queue.Beat{}}
+	return &Beats{
+		line: line, pending: map[queue.Item]map[queue.Visitor]queue.Beat{},
+		gone: recent.New[place, struct{}](mostKept, keepGone), ended: recent.New[place, int64](mostKept, keepGone),
+	}
 }
 
 // Heard notes that a waiting visitor polled.
@@ -95,18 +107,22 @@ func merged(old, beat queue.Beat) queue.Beat {
 
 // Gone reports, once, that a heartbeat found the visitor's place gone: the next poll has to ask the store.
 func (b *Beats) Gone(item queue.Item, v queue.Visitor) bool {
-	_, ok := b.gone.take(place{item, v})
+	_, ok := b.gone.Take(place{item, v})
 	return ok
 }
 
 // End notes that the visitor's passes issued up to an instant have ended.
 func (b *Beats) End(item queue.Item, v queue.Visitor, atMS int64) {
-	b.ended.put(place{item, v}, atMS)
+	life := longestPass
+	if b.Session != nil {
+		life = b.Session(item) + queue.PassLeewayMS*time.Millisecond
+	}
+	b.ended.PutFor(place{queue.Item(strings.Clone(string(item))), v}, atMS, life)
 }
 
 // Ended reports whether the visitor's pass of that issue is known to have ended.
 func (b *Beats) Ended(item queue.Item, v queue.Visitor, issuedMS int64) bool {
-	at, ok := b.ended.get(place{item, v})
+	at, ok := b.ended.Get(place{item, v})
 	return ok && issuedMS <= at
 }
 
@@ -157,54 +173,13 @@ func (b *Beats) send(ctx context.Context, item queue.Item, beats []queue.Beat, f
 
 func (b *Beats) took(item queue.Item, beats []queue.Beat, report queue.TouchReport) {
 	for _, i := range report.Missing {
-		b.gone.put(place{item, beats[i].Visitor}, struct{}{})
+		b.gone.Put(place{item, beats[i].Visitor}, struct{}{})
 	}
 	for _, i := range report.Ended {
 		// All that were given up to now: this node may have given a newer one before it learned of the end.
-		b.ended.put(place{item, beats[i].Visitor}, max(beats[i].IssuedMS, report.NowMS))
+		b.End(item, beats[i].Visitor, max(beats[i].IssuedMS, report.NowMS))
 	}
 	if b.Seen != nil {
 		b.Seen(report.Header)
 	}
-}
-
-// recent remembers the newest mostKept to 2 × mostKept entries: when the young half is full it becomes the old one.
-type recent[V any] struct {
-	mu         sync.RWMutex
-	young, old map[place]V
-}
-
-func (r *recent[V]) put(k place, v V) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.young == nil || len(r.young) >= mostKept {
-		r.old, r.young = r.young, map[place]V{}
-	}
-	r.young[k] = v
-}
-
-func (r *recent[V]) get(k place) (V, bool) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	if v, ok := r.young[k]; ok {
-		return v, true
-	}
-	v, ok := r.old[k]
-	return v, ok
-}
-
-// take gives the entry to one caller alone.
-func (r *recent[V]) take(k place) (V, bool) {
-	v, ok := r.get(k)
-	if !ok {
-		return v, false // of nearly every poll: many look at once
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if v, ok = r.young[k]; !ok {
-		v, ok = r.old[k]
-	}
-	delete(r.young, k)
-	delete(r.old, k)
-	return v, ok
 }

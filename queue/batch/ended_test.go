@@ -63,7 +63,7 @@ func TestWhatIsRememberedOfEndsIsBounded(t *testing.T) { // bounded
 	for i := range n {
 		b.End("sku-1", visitor(i), 1000)
 	}
-	if kept := len(b.ended.young) + len(b.ended.old); kept > 2*mostKept {
+	if kept := b.ended.Len(); kept > 2*mostKept {
 		t.Errorf("%d kept", kept)
 	}
 	for i := n - mostKept; i < n; i++ {
