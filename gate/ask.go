@@ -125,6 +125,9 @@ func (g *Gate) inside(q *question, h queue.Header, reply batch.Reply) verdict {
 		g.placed(q, &w, 0, 1, false, reply.NowMS)
 		return w
 	}
+	if !reply.Answer.New {
+		g.endPlace(q, h, reply.Answer.Score, reply.NowMS)
+	}
 	v.pass = ticket.PassStub{Generation: h.Generation, IssuedMS: a.IssuedMS, EndsMS: a.PassEndsMS}
 	return v
 }

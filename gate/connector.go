@@ -185,19 +185,15 @@ func (g *Gate) cancel(c *gin.Context, customer string, events []string) error {
 func (g *Gate) cancelOne(c *gin.Context, q *question, jar *ticket.Jar) {
 	q.who = &caller{jar: jar, visitor: &jar.Visitor, known: true, cookies: true}
 	q.who.pass, _ = jar.Pass(q.item)
+	q.who.ticket, _ = jar.Ticket(q.item)
 	jar.Drop(q.item)
 	kind := queue.Leave
 	if q.who.pass.IssuedMS > 0 {
 		kind = queue.Finish
-		g.Beats.End(q.item, q.who.id(), q.nowMS)
+		g.Beats.EndPass(q.item, q.who.id(), q.nowMS)
 	}
 	report, err := g.end(c.Request.Context(), q, kind)
-	if err != nil {
-		return
-	}
-	if kind == queue.Finish {
-		g.Beats.End(q.item, q.who.id(), report.NowMS)
-	} else {
-		g.left.add(q.item, q.who.id(), max(q.nowMS, report.NowMS))
+	if err == nil && kind == queue.Finish {
+		g.Beats.EndPass(q.item, q.who.id(), report.NowMS)
 	}
 }

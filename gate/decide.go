@@ -69,6 +69,10 @@ func (g *Gate) decide(ctx context.Context, q *question) (verdict, error) {
 	if q.counts {
 		h = g.count(ctx, q, h)
 	}
+	// A store that has lost its marks would put an ended place back.
+	if t := q.who.ticket.Place; t.Generation != 0 && g.Beats.PlaceEnded(q.item, q.who.id(), t) {
+		q.who.ticket = ticket.Ticket{}
+	}
 	switch {
 	case q.swtch == settings.Pass, q.policy.Mode == queue.ModeOff:
 		return passes(QueueOff, h), nil
@@ -173,7 +177,7 @@ func (g *Gate) fromMemory(ctx context.Context, q *question, h queue.Header) (ver
 	if !undrawn && t.ShownMost > 0 && t.ShownMost <= farPosition {
 		return verdict{}, false
 	}
-	if g.left.has(q.item, q.who.id(), t.IssuedMS) || g.Beats.Gone(q.item, q.who.id()) {
+	if g.Beats.Gone(q.item, q.who.id()) {
 		return verdict{}, false
 	}
 	v := verdict{action: Wait, reason: q.waits(h.State), header: h}

@@ -27,18 +27,18 @@ func (g *Gate) finish(c *gin.Context) error {
 		}
 		c.Status(http.StatusNoContent)
 		return nil
-	case g.Beats.Ended(q.item, w.id(), w.pass.IssuedMS):
+	case g.Beats.PassEnded(q.item, w.id(), w.pass.IssuedMS):
 		// Not a second time: it would cost the ticket of a place that was taken since.
 		c.Status(http.StatusNoContent)
 		return nil
 	}
 	// The pass is refused here from now on, whether or not the store can be told at once.
-	g.Beats.End(q.item, q.who.id(), q.nowMS)
+	g.Beats.EndPass(q.item, q.who.id(), q.nowMS)
 	report, err := g.end(c.Request.Context(), q, queue.Finish)
 	if err != nil {
 		return err
 	}
-	g.Beats.End(q.item, q.who.id(), report.NowMS)
+	g.Beats.EndPass(q.item, q.who.id(), report.NowMS)
 	h := c.Writer.Header()
 	if q.who.jar != nil {
 		q.who.jar.Drop(q.item)

@@ -44,8 +44,10 @@ type beats interface {
 	Heard(item queue.Item, v queue.Visitor)
 	Renew(item queue.Item, beat queue.Beat)
 	Gone(item queue.Item, v queue.Visitor) bool
-	End(item queue.Item, v queue.Visitor, atMS int64)
-	Ended(item queue.Item, v queue.Visitor, issuedMS int64) bool
+	EndPass(item queue.Item, v queue.Visitor, untilMS int64)
+	PassEnded(item queue.Item, v queue.Visitor, issuedMS int64) bool
+	EndPlace(item queue.Item, v queue.Visitor, score, atMS int64)
+	PlaceEnded(item queue.Item, v queue.Visitor, t queue.Ticket) bool
 }
 
 // counter is detector.Counter.
@@ -123,7 +125,6 @@ type Gate struct {
 
 	tables      tables
 	flows       flows
-	left        leavers
 	activations singleflight.Group
 
 	streams  atomic.Int64
@@ -186,7 +187,7 @@ func New(o Options) (*Gate, error) {
 		o.Log = slog.Default()
 	}
 	g := &Gate{
-		Options: o, cache: pass.NewCache(65_536), signed: newSignedPasses(), left: newLeavers(), draining: make(chan struct{}),
+		Options: o, cache: pass.NewCache(65_536), signed: newSignedPasses(), draining: make(chan struct{}),
 	}
 	g.base = o.Clock.Base
 	if g.base == nil {

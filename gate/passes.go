@@ -66,7 +66,7 @@ func stubOf(c pass.Claims) ticket.PassStub {
 
 // holds reports whether a pass is good for a queue: not of before a reset or a sale, and not ended.
 func (g *Gate) holds(h queue.Header, item queue.Item, v queue.Visitor, stub ticket.PassStub) bool {
-	return stub.IssuedMS > 0 && stub.Generation >= h.PassesFrom && !g.Beats.Ended(item, v, stub.IssuedMS)
+	return stub.IssuedMS > 0 && stub.Generation >= h.PassesFrom && !g.Beats.PassEnded(item, v, stub.IssuedMS)
 }
 
 // renewed gives the pass that a visitor who shows one is answered: the same one within the first tenth of the session,

@@ -16,11 +16,9 @@ func (g *Gate) leave(c *gin.Context) error {
 		return err
 	}
 	if q.who.known {
-		report, err := g.end(c.Request.Context(), q, queue.Leave)
-		if err != nil {
+		if _, err := g.end(c.Request.Context(), q, queue.Leave); err != nil {
 			return err
 		}
-		g.left.add(q.item, q.who.id(), max(q.nowMS, report.NowMS))
 		if q.who.jar != nil && q.who.pass.IssuedMS == 0 {
 			q.who.jar.Drop(q.item)
 			g.setJar(c.Writer.Header(), q.who)
@@ -28,6 +26,15 @@ func (g *Gate) leave(c *gin.Context) error {
 	}
 	c.Status(http.StatusNoContent)
 	return nil
+}
+
+// endPlace remembers that the visitor's tickets have lost their power.
+func (g *Gate) endPlace(q *question, h queue.Header, score, atMS int64) {
+	score = max(score, q.who.ticket.Place.Score) // a store that has lost the queue knows of none
+	if h.State == queue.Prequeue && q.limits.Random {
+		score = 0 // who comes back draws the same lot
+	}
+	g.Beats.EndPlace(q.item, q.who.id(), score, atMS)
 }
 
 // end ends what the visitor has in the line.
@@ -42,6 +49,7 @@ func (g *Gate) end(ctx context.Context, q *question, kind queue.EndKind) (queue.
 	case err == nil:
 		if report.Header.Item != "" {
 			g.Board.Put(report.Header)
+			g.endPlace(q, report.Header, report.Score, max(q.nowMS, report.NowMS))
 		}
 		return report, nil
 	case ctx.Err() != nil:

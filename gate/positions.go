@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/internal/clock"
-	"github.com/sluicehq/sluice/internal/recent"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -117,30 +116,4 @@ const (
 // far reports whether a visitor at a position may be answered from a table.
 func far(position int64, eta queue.Estimate) bool {
 	return position > farPosition && (!eta.Known || eta.Wait > farWait)
-}
-
-// leavers remembers who ended a place on this node and when, so that the next poll with a ticket from before asks the
-// store and not a table. A poll that comes later than that is found out by its heartbeat.
-type leavers struct{ *recent.Map[leaver, int64] }
-
-type leaver struct {
-	item    queue.Item
-	visitor queue.Visitor
-}
-
-const (
-	mostLeavers = 50_000
-	keepLeavers = 2 * time.Minute
-)
-
-func newLeavers() leavers { return leavers{recent.New[leaver, int64](mostLeavers, keepLeavers)} }
-
-func (l leavers) add(item queue.Item, v queue.Visitor, ms int64) {
-	l.Put(leaver{queue.Item(strings.Clone(string(item))), v}, ms)
-}
-
-// has reports whether a place whose ticket was issued at ms has been left since.
-func (l leavers) has(item queue.Item, v queue.Visitor, issuedMS int64) bool {
-	left, ok := l.Get(leaver{item, v})
-	return ok && issuedMS <= left
 }

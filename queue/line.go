@@ -6,6 +6,7 @@ package queue
 //	Ask(ctx, Item, []Ask) (Answers, error)              join, return, claim, where do I stand
 //	Touch(ctx, Item, []Beat) (TouchReport, error)       heard of, renewed; many at once
 //	End(ctx, Item, Ending) (EndReport, error)           leave, finish, revoke
+//	Recall(ctx, Item, RecallOrder) (RecallReport, error)  ends that a store has lost and a node remembers
 //	Step(ctx, Item, StepOrder) (StepReport, error)      let in, expire, sweep, release
 //	Switch(ctx, Item, SwitchOrder) (SwitchReport, error)  what operators, sales and losses do to a queue
 //	Look(ctx, Item) (Snapshot, error)                   header, counts, bucket
@@ -80,7 +81,7 @@ type Answer struct {
 	Outcome   Outcome
 	New       bool  // this call made the place, or admitted into the empty line
 	Returned  bool  // this call put the visitor back with the ticket
-	Score     int64 // waiting: the place's score
+	Score     int64 // waiting: the place's score; inside, without Peek: the one up to which tickets have ended
 	Position  int64 // waiting: 1 = next, exact; 0 in a prequeue with random order
 	Admission Admission
 }
@@ -116,8 +117,14 @@ type Beat struct {
 type TouchReport struct {
 	Header  Header
 	NowMS   int64
-	Missing []int // Heard, and not in waiting: ask the store at the next poll
-	Ended   []int // Renew, and the pass was ended (finish, revoke, reset): refuse it
+	Missing []int       // Heard, and not in waiting: ask the store at the next poll
+	Ended   []EndedPass // Renew, and the pass was ended (finish, revoke, reset): refuse it
+}
+
+// EndedPass says that the pass of a Beat has ended, and with it all of that visitor's that were issued up to UntilMS.
+type EndedPass struct {
+	Beat    int
+	UntilMS int64
 }
 
 // EndKind is how a place or a session ends.
@@ -142,6 +149,28 @@ type EndReport struct {
 	NowMS      int64
 	WasWaiting bool
 	WasRunning bool
+	Score      int64 // tickets of this score and lower ones have ended
+}
+
+// Mark says what of a visitor's has ended at an item, as a node remembers it.
+type Mark struct {
+	Visitor Visitor
+	Score   int64 // tickets of this score and lower ones, and all lots; -1 = none
+	UntilMS int64 // passes issued up to this instant; -1 = none
+}
+
+// RecallOrder gives marks back to a line that may have lost them. Repeating it is harmless.
+type RecallOrder struct {
+	Generation Generation // that the scores belong to; at a line of another one they end nothing
+	Marks      []Mark     // at most 200
+}
+
+// RecallReport says what had come back in the meantime though it had ended.
+type RecallReport struct {
+	Header   Header
+	NowMS    int64
+	Left     int64 // places
+	Finished int64 // sessions
 }
 
 // Limits are the policy's numbers that a line itself obeys. They are kept beside the line, so that all nodes use the

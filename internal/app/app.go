@@ -157,9 +157,11 @@ func (a *App) assemble() {
 	a.asks = batch.NewAsks(a.healed, storePatience)
 	a.beats = batch.NewBeats(a.store.line)
 	a.beats.Seen = a.seen
-	a.beats.Session = func(item queue.Item) time.Duration {
-		return time.Duration(a.limits(item).SessionMS) * time.Millisecond
+	a.beats.Life = func(item queue.Item) time.Duration {
+		l := a.limits(item)
+		return time.Duration(max(l.SessionMS+queue.PassLeewayMS, l.TicketLifeMS())) * time.Millisecond
 	}
+	a.beats.Told = a.passesEnded
 	a.counter = detector.NewCounter()
 	a.share = scheduler.NewShare(a.cfg.NodeID)
 	a.flusher = detector.NewFlusher(detector.FlusherOptions{
@@ -233,7 +235,7 @@ func (a *App) openAdmin(ctx context.Context) error {
 		return err
 	}
 	o := admin.Options{
-		Store: a.sql, Settings: a.settings, Keys: a.keys, Line: telling{a.store.line, a.fleet.tellEnded}, Board: a.board, Clock: a.clock,
+		Store: a.sql, Settings: a.settings, Keys: a.keys, Line: telling{a.store.line, a.endedByHand}, Board: a.board, Clock: a.clock,
 		Events: a.events, Reserved: a.active, UserVisitor: a.keys.UserVisitor, Seen: a.seen,
 		BootstrapToken: string(a.cfg.BootstrapAdminToken), URL: a.cfg.AdminURL, Proxies: a.cfg.TrustedProxies, Log: a.log,
 	}
@@ -264,7 +266,7 @@ func (a *App) openGate() error {
 	}
 	var err error
 	a.gate, err = gate.New(gate.Options{
-		Line: telling{a.store.line, a.fleet.tellEnded}, Asks: a.asks, Beats: a.beats, Board: a.board, Settings: a.settings,
+		Line: telling{a.store.line, a.endedByVisitor}, Asks: a.asks, Beats: a.beats, Board: a.board, Settings: a.settings,
 		Counter: a.counter, Trips: a.flusher, Keys: a.keys, Clock: a.clock, Patterns: patterns,
 		PublicURL: a.cfg.PublicURL.String(), CookieDomain: a.cfg.CookieDomain, PassCookie: a.cfg.PassCookie,
 		TrustedProxies: proxies, MaxStreams: a.cfg.MaxStreams,

@@ -22,6 +22,7 @@ type fleet struct {
 	heard   map[queue.Item]int64        // versions that the stream brought: not to be told again
 	pending map[queue.Item]queue.Header // to be told
 	ended   []redisline.Ended           // to be told
+	recalls map[queue.Item]struct{}     // lines that may have lost the marks that this node remembers
 	wake    chan struct{}
 }
 
@@ -29,7 +30,7 @@ type fleet struct {
 const mostEnded = 10_000
 
 func newFleet(a *App) *fleet {
-	return &fleet{app: a, heard: map[queue.Item]int64{}, pending: map[queue.Item]queue.Header{}, wake: make(chan struct{}, 1)}
+	return &fleet{app: a, heard: map[queue.Item]int64{}, pending: map[queue.Item]queue.Header{}, recalls: map[queue.Item]struct{}{}, wake: make(chan struct{}, 1)}
 }
 
 // beat gives signs of life until ctx ends: it learns who lives, what time it is at the store, and whether the store is
@@ -152,7 +153,7 @@ func (f *fleet) take(ctx context.Context, c redisline.Change) {
 	case c.Queue != nil:
 		f.put(*c.Queue)
 	case c.Ended != nil:
-		f.app.beats.End(c.Ended.Item, c.Ended.Visitor, c.Ended.AtMS)
+		f.app.beats.EndPass(c.Ended.Item, c.Ended.Visitor, c.Ended.AtMS)
 	case c.Settings:
 		if err := f.app.published.Refresh(ctx); err != nil {
 			f.app.log.DebugContext(ctx, "settings not read; the next poll does", "err", err)
@@ -187,6 +188,14 @@ func (f *fleet) tellEnded(e redisline.Ended) {
 	f.nudge()
 }
 
+// recall has an item's line given the marks that this node remembers.
+func (f *fleet) recall(item queue.Item) {
+	f.mu.Lock()
+	f.recalls[item] = struct{}{}
+	f.mu.Unlock()
+	f.nudge()
+}
+
 func (f *fleet) nudge() {
 	select {
 	case f.wake <- struct{}{}:
@@ -211,10 +220,18 @@ func (f *fleet) tell(ctx context.Context) {
 // tellAll reports whether nothing is left to be told.
 func (f *fleet) tellAll(ctx context.Context) bool {
 	f.mu.Lock()
-	headers, ended := f.pending, f.ended
-	f.pending, f.ended = map[queue.Item]queue.Header{}, nil
+	headers, ended, recalls := f.pending, f.ended, f.recalls
+	f.pending, f.ended, f.recalls = map[queue.Item]queue.Header{}, nil, map[queue.Item]struct{}{}
 	f.mu.Unlock()
 	all := true
+	if len(recalls) > 0 {
+		for _, item := range f.app.recall(ctx, recalls) {
+			all = false
+			f.mu.Lock()
+			f.recalls[item] = struct{}{}
+			f.mu.Unlock()
+		}
+	}
 	for _, h := range headers {
 		if err := f.app.store.changes.Announce(ctx, h); err != nil {
 			all = false

@@ -23,6 +23,7 @@ type line interface {
 	Ask(context.Context, queue.Item, []queue.Ask) (queue.Answers, error)
 	Touch(context.Context, queue.Item, []queue.Beat) (queue.TouchReport, error)
 	End(context.Context, queue.Item, queue.Ending) (queue.EndReport, error)
+	Recall(context.Context, queue.Item, queue.RecallOrder) (queue.RecallReport, error)
 	Step(context.Context, queue.Item, queue.StepOrder) (queue.StepReport, error)
 	StepMany(context.Context, []queue.Item, []queue.StepOrder) ([]queue.StepReport, []error)
 	Switch(context.Context, queue.Item, queue.SwitchOrder) (queue.SwitchReport, error)
@@ -111,17 +112,17 @@ func (l oneByOne) LookMany(ctx context.Context, items []queue.Item) ([]queue.Sna
 	return snapshots, errs
 }
 
-// telling is a line whose ends of passes are told to the other nodes.
+// telling is a line that tells of each end that it was ordered.
 type telling struct {
 	line
-	tell func(redisline.Ended)
+	ended func(queue.Item, queue.Ending, queue.EndReport)
 }
 
-// End ends what a visitor has, and tells the other nodes where passes ended.
+// End ends what a visitor has.
 func (t telling) End(ctx context.Context, item queue.Item, e queue.Ending) (queue.EndReport, error) {
 	r, err := t.line.End(ctx, item, e)
-	if err == nil && e.Kind != queue.Leave {
-		t.tell(redisline.Ended{Item: item, Visitor: e.Visitor, AtMS: r.NowMS})
+	if err == nil {
+		t.ended(item, e, r)
 	}
 	return r, err
 }

@@ -26,6 +26,9 @@ func (a *App) changed(old, now queue.Header) {
 	}
 	if a.store.changes != nil {
 		a.fleet.announce(now)
+		if now.On() && old.Generation == now.Generation && old.Epoch != now.Epoch {
+			a.fleet.recall(now.Item) // the line has lost something
+		}
 	}
 	a.dirty.Store(true)
 	for _, kind := range kinds(old, now) {

@@ -50,3 +50,65 @@ func TestAWipedStoreMovesNobodyByADigit(t *testing.T) {
 		}
 	}
 }
+
+// What has ended stays so after the store was wiped, at every node, also at those that knew nothing of it: places that
+// were left, places whose turn was claimed, sessions that were finished and that an operator revoked.
+func TestAWipedStoreGivesNobodyBackWhatHasEnded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 3)
+	r.policy("sku-1", map[string]any{"inflow_per_second": 0})
+	r.activate("sku-1")
+	var left, claimed, finished, revoked, waits []*visitor
+	for k, group := range []*[]*visitor{&claimed, &finished, &revoked, &left, &waits} {
+		for range 4 {
+			v := r.visitor()
+			v.check(k%3, "sku-1")
+			*group = append(*group, v)
+		}
+	}
+	r.must("POST", "/items/sku-1/admit", map[string]any{"count": 12})
+	for k, v := range append(append(append([]*visitor{}, claimed...), finished...), revoked...) {
+		r.eventually(3*time.Second, "the turn has come", func() bool { return v.status(k%3, "sku-1").Action == "pass" })
+	}
+	for k := range 4 {
+		left[k].must(k%3, "DELETE", "/v1/items/sku-1/place")
+		finished[k].must(k%3, "POST", "/v1/items/sku-1/finish")
+		r.must("DELETE", "/items/sku-1/visitors/"+string(revoked[k].id()), nil)
+		claimed[k].passes = "" // lost
+	}
+	r.eventually(2*time.Second, "every node has heard of the passes", func() bool {
+		for i := range r.nodes {
+			for _, v := range append(append([]*visitor{}, finished...), revoked...) {
+				if same := *v; same.status(i, "sku-1").Action == "pass" {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	if err := r.redis.Client().FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	gone := append(append(append(append([]*visitor{}, left...), claimed...), finished...), revoked...)
+	// All ask at all nodes while the line is put back and the marks come, as they would by themselves.
+	r.eventually(5*time.Second, "who waits is back, and nobody else", func() bool {
+		settled := true
+		for k := range r.nodes {
+			for _, v := range gone {
+				if same := *v; same.status(k, "sku-1").Code != "no_place" {
+					settled = false
+				}
+			}
+			for _, v := range waits {
+				settled = v.status(k, "sku-1").Action == "wait" && settled
+			}
+		}
+		n, _ := r.books("sku-1")
+		return settled && n["waiting"] == 4 && n["running"] == 0
+	})
+	for k, v := range gone {
+		if a := v.check(k%3, "sku-1"); a.Action != "wait" || a.position() < 5 {
+			t.Errorf("one who comes anew stands at %d, before those who waited: %s/%s", a.position(), a.Action, a.Reason)
+		}
+	}
+}

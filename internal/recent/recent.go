@@ -41,9 +41,18 @@ func (m *Map[K, V]) Put(k K, v V) { m.PutFor(k, v, m.keep) }
 
 // PutFor is Put of one that is needed for longer than the others may be.
 func (m *Map[K, V]) PutFor(k K, v V, life time.Duration) {
+	m.Change(k, life, func(V) V { return v })
+}
+
+// Change is PutFor of what f makes of the entry so far, or of the zero value where none is remembered. f must not call m.
+func (m *Map[K, V]) Change(k K, life time.Duration, f func(V) V) {
 	now := m.now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	v, ok := m.young.entries[k]
+	if !ok {
+		v = m.old.entries[k]
+	}
 	if full := len(m.young.entries) >= m.most; full || !now.Before(m.young.turns) && !now.Before(m.old.until) {
 		turns := m.young.turns.Add(m.keep)
 		if full || turns.Before(now) {
@@ -54,7 +63,7 @@ func (m *Map[K, V]) PutFor(k K, v V, life time.Duration) {
 	if m.young.entries == nil {
 		m.young.entries = map[K]V{}
 	}
-	m.young.entries[k] = v
+	m.young.entries[k] = f(v)
 	if until := now.Add(max(life, m.keep)); until.After(m.young.until) {
 		m.young.until = until
 	}
@@ -99,6 +108,20 @@ func (m *Map[K, V]) Take(k K) (V, bool) {
 	delete(m.young.entries, k)
 	delete(m.old.entries, k)
 	return v, ok
+}
+
+// All calls f with each entry. f must not call m.
+func (m *Map[K, V]) All(f func(K, V)) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for k, v := range m.young.entries {
+		f(k, v)
+	}
+	for k, v := range m.old.entries {
+		if _, newer := m.young.entries[k]; !newer {
+			f(k, v)
+		}
+	}
 }
 
 // Len is how many entries are remembered; one that was put again counts twice for a while.

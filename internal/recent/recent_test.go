@@ -114,3 +114,27 @@ func TestStaggeredMapsForgetOneAfterTheOther(t *testing.T) {
 		t.Errorf("between %d and %d entries", least, most)
 	}
 }
+
+func TestAChangeStartsFromWhatIsRemembered(t *testing.T) {
+	t.Parallel()
+	m, now := at(2, time.Hour, 1)
+	longer := func(old string) string { return old + "x" }
+	for i := range 6 {
+		m.Change(1, time.Hour, longer)
+		m.Put(100+i, "") // the generations turn meanwhile
+		*now = now.Add(time.Second)
+	}
+	if v, _ := m.Get(1); v != "xxxxxx" {
+		t.Errorf("%q", v)
+	}
+	seen := map[int]string{}
+	m.All(func(k int, v string) {
+		if _, twice := seen[k]; twice {
+			t.Errorf("%d twice", k)
+		}
+		seen[k] = v
+	})
+	if seen[1] != "xxxxxx" || len(seen) > 4 {
+		t.Errorf("%v", seen)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,12 +17,8 @@ const (
 	mostBeats = 200
 	// mostPending bounds the beats that wait for the store; past it heartbeats are dropped (a later poll beats again).
 	mostPending = 500_000
-	// mostKept bounds each half of what is remembered of ended places and passes, keepGone is for how long it is at
-	// least: longer than from one poll to the next.
-	mostKept = 100_000
+	// keepGone is how long a place that is gone is remembered at least: longer than from one poll to the next.
 	keepGone = time.Minute
-	// longestPass is how long a pass may live whose end is not known better.
-	longestPass = 24*time.Hour + queue.PassLeewayMS*time.Millisecond
 )
 
 // toucher is the part of a line that Beats needs.
@@ -37,28 +32,24 @@ type Beats struct {
 	line toucher
 	// Seen, where set, gets the headers that the answers bring.
 	Seen func(queue.Header)
-	// Session, where set, is how long a pass of an item lives: an end is of interest for as long. nil = a day.
-	Session func(queue.Item) time.Duration
+	// Told, where set, gets each end of passes that an answer brings and that was news here: it may be to other nodes too.
+	Told func(item queue.Item, v queue.Visitor, untilMS int64)
+	// Ends is what is remembered of ended places and passes.
+	Ends
 
 	mu      sync.Mutex
 	pending map[queue.Item]map[queue.Visitor]queue.Beat
 	size    int
 	dropped atomic.Int64
 
-	gone  *recent.Map[place, struct{}] // places that a heartbeat did not find
-	ended *recent.Map[place, int64]    // instant (ms) up to which a visitor's passes have ended
-}
-
-type place struct {
-	item    queue.Item
-	visitor queue.Visitor
+	gone *recent.Map[place, struct{}] // places that a heartbeat did not find
 }
 
 // NewBeats returns an empty gatherer of the line's beats.
 func NewBeats(line toucher) *Beats {
 	return &Beats{
 		line: line, pending: map[queue.Item]map[queue.Visitor]queue.Beat{},
-		gone: recent.New[place, struct{}](mostKept, keepGone), ended: recent.New[place, int64](mostKept, keepGone),
+		gone: recent.New[place, struct{}](mostKept, keepGone), Ends: newEnds(),
 	}
 }
 
@@ -111,21 +102,6 @@ func (b *Beats) Gone(item queue.Item, v queue.Visitor) bool {
 	return ok
 }
 
-// End notes that the visitor's passes issued up to an instant have ended.
-func (b *Beats) End(item queue.Item, v queue.Visitor, atMS int64) {
-	life := longestPass
-	if b.Session != nil {
-		life = b.Session(item) + queue.PassLeewayMS*time.Millisecond
-	}
-	b.ended.PutFor(place{queue.Item(strings.Clone(string(item))), v}, atMS, life)
-}
-
-// Ended reports whether the visitor's pass of that issue is known to have ended.
-func (b *Beats) Ended(item queue.Item, v queue.Visitor, issuedMS int64) bool {
-	at, ok := b.ended.Get(place{item, v})
-	return ok && issuedMS <= at
-}
-
 // Dropped counts the heartbeats that found no room.
 func (b *Beats) Dropped() int64 { return b.dropped.Load() }
 
@@ -175,9 +151,14 @@ func (b *Beats) took(item queue.Item, beats []queue.Beat, report queue.TouchRepo
 	for _, i := range report.Missing {
 		b.gone.Put(place{item, beats[i].Visitor}, struct{}{})
 	}
-	for _, i := range report.Ended {
-		// All that were given up to now: this node may have given a newer one before it learned of the end.
-		b.End(item, beats[i].Visitor, max(beats[i].IssuedMS, report.NowMS))
+	for _, e := range report.Ended {
+		beat := beats[e.Beat]
+		news := !b.PassEnded(item, beat.Visitor, e.UntilMS)
+		b.EndPass(item, beat.Visitor, e.UntilMS)
+		// All nodes know of the generations that have ended.
+		if news && b.Told != nil && beat.Generation >= report.Header.PassesFrom {
+			b.Told(item, beat.Visitor, e.UntilMS)
+		}
 	}
 	if b.Seen != nil {
 		b.Seen(report.Header)

@@ -17,6 +17,7 @@ type Line interface {
 	Ask(context.Context, queue.Item, []queue.Ask) (queue.Answers, error)
 	Touch(context.Context, queue.Item, []queue.Beat) (queue.TouchReport, error)
 	End(context.Context, queue.Item, queue.Ending) (queue.EndReport, error)
+	Recall(context.Context, queue.Item, queue.RecallOrder) (queue.RecallReport, error)
 	Step(context.Context, queue.Item, queue.StepOrder) (queue.StepReport, error)
 	Switch(context.Context, queue.Item, queue.SwitchOrder) (queue.SwitchReport, error)
 	Look(context.Context, queue.Item) (queue.Snapshot, error)

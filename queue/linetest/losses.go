@@ -76,6 +76,79 @@ var losses = []test{
 		is(s, "let in", len(in), 6)
 		is(s, "first", in[0].Visitor, visitor(1))
 	}},
+	{"ends that a node remembers stay when the store has lost them", func(s *stand) {
+		s.set(func(l *queue.Limits) { patient(l); l.Inflow = 0 })
+		s.switchTo(queue.Activate)
+		var tickets []queue.Ticket
+		var scores []int64
+		for i := range 4 {
+			tickets = append(tickets, s.ticket(s.join(visitor(i))[0]))
+			s.clock.Add(time.Second)
+		}
+		one := int64(1)
+		s.order(queue.SwitchOrder{Action: queue.Admit, Count: one}) // visitor 0
+		s.step()
+		claimed := s.poll(visitor(0))
+		is(s, "inside: the score of ended tickets", claimed.Score >= tickets[3].Score, true)
+		scores = append(scores, claimed.Score)
+		for i := 1; i <= 2; i++ {
+			r := s.end(queue.Leave, visitor(i))
+			is(s, "left: the score of ended tickets", r.Score >= tickets[i].Score, true)
+			scores = append(scores, r.Score)
+		}
+		again := s.ticket(s.join(visitor(2))[0]) // has a newer place
+		s.clock.Add(time.Second)
+		is(s, "was running", s.end(queue.Finish, visitor(0)).WasRunning, true)
+		finished := s.nowMS()
+
+		k := s.remember()
+		s.lose()
+		s.restore(k)
+		gen := k.Header.Generation
+		// Some come to nodes that know nothing of it, before the marks are back.
+		is(s, "left", s.comeBack(visitor(1), tickets[1]).Returned, true)
+		is(s, "renewed", s.renew(visitor(0), gen, claimed.Admission.IssuedMS, s.nowMS()+200_000), false)
+		is(s, "who waits", s.comeBack(visitor(3), tickets[3]).Returned, true)
+		marks := []queue.Mark{
+			{Visitor: visitor(0), Score: scores[0], UntilMS: finished}, {Visitor: visitor(1), Score: scores[1], UntilMS: -1},
+			{Visitor: visitor(2), Score: scores[2], UntilMS: -1},
+		}
+		r := s.recall(gen, marks...)
+		is(s, "places that had come back", r.Left, 1)
+		is(s, "sessions that had", r.Finished, 1)
+		r = s.recall(gen, marks...)
+		is(s, "again", r.Left+r.Finished, 0)
+		for i := range 3 {
+			is(s, "an ended ticket", s.comeBack(visitor(i), tickets[i]).Outcome, queue.NoPlace)
+		}
+		is(s, "the finished pass", s.renew(visitor(0), gen, claimed.Admission.IssuedMS, claimed.Admission.PassEndsMS), true)
+		is(s, "the newer place", s.comeBack(visitor(2), again).Returned, true)
+		is(s, "who waits", s.poll(visitor(3)).Outcome, queue.Waiting)
+		s.sizes(2, 0)
+	}},
+	{"ends of another generation, or of a draw, end no places", func(s *stand) {
+		s.set(func(l *queue.Limits) { patient(l); l.Random = true })
+		s.order(queue.SwitchOrder{Action: queue.Gather, Cause: queue.BySale})
+		gen := s.look().Header.Generation
+		a := s.asks(queue.Ask{Visitor: visitor(1), Create: true, Lot: lot(visitor(1))}, queue.Ask{Visitor: visitor(2), Create: true, Lot: lot(visitor(2))})
+		t := s.ticket(a[1])
+		now := s.nowMS()
+		is(s, "a lot that is there", s.recall(gen, queue.Mark{Visitor: visitor(1), Score: now * 1000, UntilMS: -1}).Left, 0)
+		is(s, "another generation", s.recall(gen-1, queue.Mark{Visitor: visitor(2), Score: now * 1000, UntilMS: -1}).Left, 0)
+		s.sizes(2, 0)
+		k := s.remember()
+		s.lose()
+		s.restore(k)
+		s.recall(gen-1, queue.Mark{Visitor: visitor(2), Score: now * 1000, UntilMS: -1})
+		is(s, "its ticket", s.comeBack(visitor(2), t).Returned, true)
+	}},
+	{"ends are of no account where nothing is kept, and while off", func(s *stand) {
+		m := queue.Mark{Visitor: visitor(1), Score: s.nowMS() * 1000, UntilMS: s.nowMS()}
+		is(s, "nothing is kept", s.recall(1, m).Header.Generation, 0)
+		s.switchTo(queue.Activate)
+		s.switchTo(queue.Deactivate)
+		is(s, "off", s.recall(s.look().Header.Generation, m).Header.State, queue.Off)
+	}},
 	{"after a loss the room of those inside is kept until their passes show up", func(s *stand) { // heals
 		s.set(func(l *queue.Limits) { patient(l); l.MaxActive, l.Inflow = 10, 100 })
 		s.switchTo(queue.Activate)

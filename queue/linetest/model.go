@@ -35,6 +35,7 @@ func Model(t *testing.T, newReal func(c clock.Clock) Line) {
 			"at once":  m.atOnce,
 			"touch":    m.touch,
 			"end":      m.end,
+			"recall":   m.recall,
 			"step":     m.step,
 			"steps":    m.steps,
 			"switch":   m.switchTo,
@@ -263,6 +264,28 @@ func (m *machine) end(t *rapid.T) {
 	both(t, m, fmt.Sprintf("end %c %s", e.Kind, e.Visitor), func(l Line) (queue.EndReport, error) {
 		return l.End(t.Context(), m.item, e)
 	}, func(r *queue.EndReport) { plain(&r.Header) })
+}
+
+// recall gives marks back: of a ticket that the visitor holds, of all up to now, or of another generation.
+func (m *machine) recall(t *rapid.T) {
+	var marks []queue.Mark
+	generation := m.gen - queue.Generation(rapid.IntRange(0, 3).Draw(t, "generation before")/3)
+	for range rapid.IntRange(1, 3).Draw(t, "marks") {
+		mark := queue.Mark{Visitor: drawVisitor(t), Score: -1, UntilMS: -1}
+		switch rapid.IntRange(0, 2).Draw(t, "tickets") {
+		case 1:
+			mark.Score = m.tickets[mark.Visitor].real.Score
+		case 2:
+			mark.Score = m.clock.Now().UnixMicro()
+		}
+		if rapid.Bool().Draw(t, "passes") {
+			mark.UntilMS = m.clock.Now().UnixMilli() - rapid.Int64Range(0, 20_000).Draw(t, "ended before")
+		}
+		marks = append(marks, mark)
+	}
+	both(t, m, fmt.Sprintf("recall %+v", marks), func(l Line) (queue.RecallReport, error) {
+		return l.Recall(t.Context(), m.item, queue.RecallOrder{Generation: generation, Marks: marks})
+	}, func(r *queue.RecallReport) { plain(&r.Header) })
 }
 
 // step steps until there is nothing more to do: how the work is cut into calls is each line's affair.

@@ -164,6 +164,13 @@ func (s *stand) end(k queue.EndKind, v queue.Visitor) queue.EndReport {
 	return r
 }
 
+func (s *stand) recall(g queue.Generation, marks ...queue.Mark) queue.RecallReport {
+	s.Helper()
+	r, err := s.line.Recall(s.ctx, s.item, queue.RecallOrder{Generation: g, Marks: marks})
+	s.must(err)
+	return r
+}
+
 // stepOnce is one call of Step.
 func (s *stand) stepOnce() queue.StepReport {
 	s.Helper()

@@ -110,6 +110,55 @@ var stays = []test{
 		is(s, "finished", s.look().Counts.Finished, 1)
 		s.sizes(1, 1)
 	}},
+	{"a pass that another node renewed before it heard of the end has ended too", func(s *stand) {
+		gen := s.switchTo(queue.Activate).Header.Generation
+		for i, kind := range []queue.EndKind{queue.Finish, queue.Revoke} {
+			for j, later := range []time.Duration{0, time.Millisecond, 999 * time.Millisecond, 2 * time.Second} {
+				v := visitor(10*i + j)
+				s.inside(v)
+				s.clock.Set(s.clock.Now().Truncate(time.Second).Add(30*time.Second + 995*time.Millisecond))
+				s.hear() // nobody
+				a := s.find(v).Admission
+				is(s, "was running", s.end(kind, v).WasRunning, true)
+				s.clock.Add(later)
+				// The other node shows the old pass, and has given one of this second in its place.
+				fresh := s.nowMS() / 1000 * 1000
+				is(s, "the pass shown", s.renew(v, gen, a.IssuedMS, fresh+300_000), true)
+				s.clock.Add(100 * time.Millisecond)
+				is(s, "the pass given for it", s.renew(v, gen, fresh, fresh+300_000), true)
+				is(s, "the visitor", s.find(v).Outcome, queue.NoPlace)
+			}
+		}
+	}},
+	{"an ended pass takes nothing from who was let in again", func(s *stand) {
+		gen := s.switchTo(queue.Activate).Header.Generation
+		old := s.inside(visitor(1))
+		s.clock.Add(3 * time.Second)
+		s.end(queue.Finish, visitor(1))
+		s.clock.Add(3 * time.Second)
+		a := s.inside(visitor(1))
+		s.clock.Add(time.Second)
+		is(s, "the ended pass", s.renew(visitor(1), gen, old.IssuedMS, s.nowMS()+300_000), true)
+		is(s, "the new pass", s.renew(visitor(1), gen, a.IssuedMS, a.PassEndsMS), false)
+		is(s, "the visitor", s.find(visitor(1)).Outcome, queue.Inside)
+	}},
+	{"a pass given in the very second of an end holds", func(s *stand) {
+		gen := s.switchTo(queue.Activate).Header.Generation
+		for i, kind := range []queue.EndKind{queue.Finish, queue.Revoke} {
+			v := visitor(i)
+			s.inside(v)
+			s.clock.Set(s.clock.Now().Truncate(time.Second).Add(10*time.Second + 800*time.Millisecond))
+			s.end(kind, v)
+			s.clock.Add(100 * time.Millisecond)
+			s.step()
+			a := s.join(v)[0]
+			is(s, "outcome", a.Outcome, queue.Inside)
+			is(s, "a whole second", a.Admission.IssuedMS%1000, 0)
+			is(s, "ended", s.renew(v, gen, a.Admission.IssuedMS, a.Admission.PassEndsMS), false)
+			s.clock.Add(29 * time.Second)
+			is(s, "asked again, the same", pass(s.poll(v).Admission), pass(a.Admission))
+		}
+	}},
 	{"revoking ends a session", func(s *stand) {
 		s.switchTo(queue.Activate)
 		a := s.inside(visitor(1))

@@ -38,10 +38,11 @@ func (it *item) ask(a *queue.Ask, now instant) queue.Answer {
 	v := a.Visitor
 	if s := it.running[v]; s != nil {
 		if s.deadline > it.live(now) {
-			if !a.Peek {
-				it.claim(v, s, now)
+			if a.Peek {
+				return queue.Answer{Outcome: queue.Inside, Admission: s.admission}
 			}
-			return queue.Answer{Outcome: queue.Inside, Admission: s.admission}
+			it.claim(v, s, now)
+			return queue.Answer{Outcome: queue.Inside, Score: it.last, Admission: s.admission}
 		}
 		if a.Peek {
 			return queue.Answer{Outcome: queue.NoPlace}
@@ -62,7 +63,7 @@ func (it *item) ask(a *queue.Ask, now instant) queue.Answer {
 	case it.graced(a, now):
 		it.books.Carried++
 		it.showUp()
-		return queue.Answer{Outcome: queue.Inside, Admission: it.enterNow(v, queue.Graced, now).admission}
+		return queue.Answer{Outcome: queue.Inside, Score: it.last, Admission: it.enterNow(v, queue.Graced, now).admission}
 	case it.holds(a):
 		it.comeBack(a, now)
 		return queue.Answer{Outcome: queue.Waiting, Returned: true}
@@ -124,7 +125,7 @@ func (it *item) join(a *queue.Ask, now instant) queue.Answer {
 		it.spend(1)
 		it.books.Joined++
 		it.books.Admitted++
-		return queue.Answer{Outcome: queue.Inside, New: true, Admission: it.enterNow(a.Visitor, queue.Let, now).admission}
+		return queue.Answer{Outcome: queue.Inside, New: true, Score: it.last, Admission: it.enterNow(a.Visitor, queue.Let, now).admission}
 	case it.hidden() && a.Lot > 0:
 		it.marks.forgetTickets(a.Visitor)
 		it.lineUp(a.Visitor, a.Lot, now)
@@ -154,7 +155,7 @@ func (it *item) claim(v queue.Visitor, s *stay, now instant) {
 		return
 	}
 	same := it.limits.SessionMS / 10
-	if a.IssuedMS == wholeSecond(a.ClaimedMS) {
+	if a.IssuedMS <= wholeSecond(a.ClaimedMS)+1000 { // the claim's own; the next one is a tenth of the session younger
 		same = max(same, min(it.limits.ClaimMS, 60_000))
 	}
 	if now.ms-a.IssuedMS >= same && it.limits.SessionRenewal {
@@ -162,9 +163,13 @@ func (it *item) claim(v queue.Visitor, s *stay, now instant) {
 	}
 }
 
-// issue starts a new pass at now; the stay lasts as long as it is accepted.
+// issue starts a new pass at now, in whole seconds and later than the instant up to which passes have ended; the stay
+// lasts as long as it is accepted.
 func (s *stay) issue(it *item, v queue.Visitor, now instant) *stay {
 	s.admission.IssuedMS = wholeSecond(now.ms)
+	if ended := it.marks.of(v).ended; s.admission.IssuedMS <= ended {
+		s.admission.IssuedMS = wholeSecond(ended) + 1000
+	}
 	s.admission.PassEndsMS = s.admission.IssuedMS + it.limits.SessionMS
 	it.extend(v, s, s.admission.PassEndsMS+queue.PassLeewayMS-it.lostAt(now))
 	return s

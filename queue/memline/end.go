@@ -24,7 +24,8 @@ func (l *Line) End(_ context.Context, id queue.Item, e queue.Ending) (queue.EndR
 	if e.Kind == queue.Leave {
 		passesEnd = -1
 	}
-	it.marks.set(e.Visitor, it.last, passesEnd)
+	out.Score = max(it.last, p.score)
+	it.marks.set(e.Visitor, out.Score, passesEnd)
 	if out.WasWaiting {
 		it.leaveLine(e.Visitor, p)
 		it.books.Left++

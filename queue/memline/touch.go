@@ -28,8 +28,8 @@ func (l *Line) Touch(_ context.Context, id queue.Item, beats []queue.Beat) (queu
 				out.Missing = append(out.Missing, i)
 			}
 		case queue.Renew:
-			if !it.renew(b, now) {
-				out.Ended = append(out.Ended, i)
+			if ended := it.renew(b, now); ended > 0 {
+				out.Ended = append(out.Ended, queue.EndedPass{Beat: i, UntilMS: ended})
 			}
 		}
 	}
@@ -37,11 +37,17 @@ func (l *Line) Touch(_ context.Context, id queue.Item, beats []queue.Beat) (queu
 	return out, nil
 }
 
-// renew prolongs the stay that a pass belongs to, or begins one where the pass is from before the queue or a loss. It
-// reports false where the pass was ended.
-func (it *item) renew(b *queue.Beat, now instant) bool {
-	if b.Generation < it.header.PassesFrom || it.marks.of(b.Visitor).ended >= b.IssuedMS {
-		return false
+// renew prolongs the stay that a pass belongs to, or begins one where the pass is from before the queue or a loss. Where
+// the pass was ended, it answers the instant up to which the visitor's passes have; else 0.
+func (it *item) renew(b *queue.Beat, now instant) (endedMS int64) {
+	ended := it.marks.of(b.Visitor).ended
+	if ended >= b.IssuedMS && it.running[b.Visitor] == nil {
+		// A node that had not heard of the end may have renewed this pass: that one ends too.
+		ended = max(ended, now.ms)
+		it.marks.set(b.Visitor, -1, ended)
+	}
+	if ended >= b.IssuedMS || b.Generation < it.header.PassesFrom {
+		return max(b.IssuedMS, ended)
 	}
 	deadline := b.EndsMS + queue.PassLeewayMS - it.lostAt(now)
 	if s := it.running[b.Visitor]; s != nil {
@@ -59,10 +65,10 @@ func (it *item) renew(b *queue.Beat, now instant) bool {
 				it.extend(b.Visitor, s, max(s.deadline, deadline))
 			}
 		}
-		return true
+		return 0
 	}
 	if now.ms >= b.EndsMS+queue.PassLeewayMS {
-		return true
+		return 0
 	}
 	if p, ok := it.waiting[b.Visitor]; ok {
 		it.leaveLine(b.Visitor, p)
@@ -74,5 +80,5 @@ func (it *item) renew(b *queue.Beat, now instant) bool {
 	}, deadline)
 	it.books.Carried++
 	it.showUp()
-	return true
+	return 0
 }

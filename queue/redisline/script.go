@@ -37,6 +37,7 @@ var (
 	joinScript   = NewScript(source("join"))
 	touchScript  = NewScript(source("touch"))
 	endScript    = NewScript(source("end"))
+	recallScript = NewScript(source("recall"))
 	stepScript   = NewScript(source("step"), "windows", "turns")
 	switchScript = NewScript(source("switch"), "windows", "turns")
 )

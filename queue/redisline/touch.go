@@ -18,11 +18,13 @@ func (l *Line) Touch(ctx context.Context, item queue.Item, beats []queue.Beat) (
 	if err != nil {
 		return queue.TouchReport{}, err
 	}
-	report := queue.TouchReport{Header: ReadHeader(item, r.list(0)), NowMS: r.int(1), Missing: r.ints(2), Ended: r.ints(3)}
-	for _, list := range [][]int{report.Missing, report.Ended} {
-		for i := range list {
-			list[i]-- // Lua counts from 1
-		}
+	report := queue.TouchReport{Header: ReadHeader(item, r.list(0)), NowMS: r.int(1), Missing: r.ints(2)}
+	for i := range report.Missing {
+		report.Missing[i]-- // Lua counts from 1
+	}
+	ended := r.list(3)
+	for i := 0; i+1 < len(ended); i += 2 {
+		report.Ended = append(report.Ended, queue.EndedPass{Beat: int(ended.int(i)) - 1, UntilMS: ended.int(i + 1)})
 	}
 	return report, nil
 }
@@ -34,6 +36,21 @@ func (l *Line) End(ctx context.Context, item queue.Item, e queue.Ending) (queue.
 		return queue.EndReport{}, err
 	}
 	return queue.EndReport{
-		Header: ReadHeader(item, r.list(0)), NowMS: r.int(1), WasWaiting: r.int(2) == 1, WasRunning: r.int(3) == 1,
+		Header: ReadHeader(item, r.list(0)), NowMS: r.int(1), WasWaiting: r.int(2) == 1, WasRunning: r.int(3) == 1, Score: r.int(4),
 	}, nil
+}
+
+// Recall gives back ends that the store may have lost (queue.RecallOrder), at most 200 marks at once. Repeating it is
+// harmless. One script call.
+func (l *Line) Recall(ctx context.Context, item queue.Item, o queue.RecallOrder) (queue.RecallReport, error) {
+	args := make([]any, 0, 2+3*len(o.Marks))
+	args = append(args, l.now(), int64(o.Generation))
+	for _, m := range o.Marks {
+		args = append(args, string(m.Visitor), m.Score, m.UntilMS)
+	}
+	r, err := l.run(ctx, recallScript, item, l.keys(item), args...)
+	if err != nil {
+		return queue.RecallReport{}, err
+	}
+	return queue.RecallReport{Header: ReadHeader(item, r.list(0)), NowMS: r.int(1), Left: r.int(2), Finished: r.int(3)}, nil
 }

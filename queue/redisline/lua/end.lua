@@ -3,7 +3,7 @@
 -- ARGV[1]  now_us   '' = the store's clock; else a virtual one (tests)
 -- ARGV[2]  kind     l = leave, f = finish, r = revoke
 -- ARGV[3]  visitor
--- Returns  {header, now_ms, was waiting, was running}
+-- Returns  {header, now_ms, was waiting, was running, score up to which tickets have ended}
 -- Cost     O(log N)
 -- Why one script: the mark that ends tickets and passes must stand before the place is gone.
 
@@ -11,13 +11,14 @@ local now_us = clock(ARGV[1])
 local now_ms = floor(now_us / 1000)
 local kind, visitor = ARGV[2], ARGV[3]
 local q = load()
-if not q.exists then return { header(q), now_ms, 0, 0 } end
+if not q.exists then return { header(q), now_ms, 0, 0, 0 } end
 
 local score = tonumber(call('ZSCORE', K.waiting, visitor) or nil)
 local inside = call('ZSCORE', K.running, visitor)
 local was_waiting, was_running = 0, 0
 
-mark(visitor, score and max(score, q.last) or q.last, kind == 'l' and -1 or now_ms)
+local ended = score and max(score, q.last) or q.last
+mark(visitor, ended, kind == 'l' and -1 or now_ms)
 if q.state == 'off' then call('EXPIRE', K.ended, max(KEEP_OFF, math.ceil((q.session + LEEWAY) / 1000))) end
 
 if score and kind ~= 'f' then
@@ -41,4 +42,4 @@ if inside and kind ~= 'l' then
 end
 if q.nw == 0 and q.empty_at == 0 then put(q, 'empty_at', now_ms) end
 save(q)
-return { header(q), now_ms, was_waiting, was_running }
+return { header(q), now_ms, was_waiting, was_running, ended }

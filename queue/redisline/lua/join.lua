@@ -5,7 +5,7 @@
 -- ARGV[3]  limits_version integer
 -- ARGV[4..]  three to an ask: visitor, flags (c = make a place, p = peek only, '' = neither), and what is known of the visitor:
 --            "mark_ms lot generation epoch score" (mark of the last pass here, lot, ticket; each 0 = none), '' = nothing
--- Returns  {header, counts, now_ms, answers}; an answer is {outcome, new, returned, score, position,
+-- Returns  {header, counts, now_ms, answers}; an answer is {outcome, new, returned, score (inside: of ended tickets), position,
 --          kind, admitted_ms, claimed_ms, issued_ms, pass_ends_ms, requests}
 -- Cost     O(n log N): n asks (at most 200), N the larger set
 -- Why one script: looking for a place and making one must not be parted, or a visitor who asks twice gets two.
@@ -45,8 +45,8 @@ local function answer_waiting(i, visitor, is_new, returned)
   answers[i] = { 'waiting', is_new, returned, 0, 0 }
 end
 
-local function answer_inside(i, stay, is_new)
-  answers[i] = { 'inside', is_new, 0, 0, 0, tell_stay(stay) }
+local function answer_inside(i, stay, is_new, ended)
+  answers[i] = { 'inside', is_new, 0, ended, 0, tell_stay(stay) }
 end
 
 local function enter(visitor, stay)
@@ -61,16 +61,16 @@ local function claim_or_repeat(visitor, stay)
   stay.requests = stay.requests + 1
   if stay.claimed == 0 then
     stay.claimed = now_ms
-    issue(q, stay, now_ms)
+    issue(q, stay, now_ms, visitor)
     mark(visitor, q.last, -1)
   else
-    local first = stay.issued == whole_second(stay.claimed)
+    local first = stay.issued <= whole_second(stay.claimed) + 1000 -- the claim's own; the next one is a tenth of the session younger
     local same = max(q.session / 10, first and min(q.claim, 60000) or 0)
     if now_ms - stay.issued < same or q.renewal == 0 then
       call('HSET', K.admissions, visitor, write_stay(stay))
       return stay
     end
-    issue(q, stay, now_ms)
+    issue(q, stay, now_ms, visitor)
   end
   enter(visitor, stay)
   return stay
@@ -113,16 +113,16 @@ local function ask(i)
     in_running[visitor] = nil
   end
   if in_running[visitor] then
-    local stay = read_stay(call('HGET', K.admissions, visitor)) or stay_now(q, 'c', now_ms)
+    local stay = read_stay(call('HGET', K.admissions, visitor)) or stay_now(q, 'c', now_ms, visitor)
     if not peek then stay = claim_or_repeat(visitor, stay) end
-    return answer_inside(i, stay, 0)
+    return answer_inside(i, stay, 0, peek and 0 or q.last)
   end
 
   local ticket = t_gen ~= 0 and t_gen == q.gen and not peek
   local ended_score, ended_at = nil, nil
   if ticket or mark_ms > 0 then ended_score, ended_at = mark_of(visitor) end
   if ticket then
-    if t_score < 1125899906842624 then ticket = ended_score < 0 else ticket = ended_score < t_score end
+    if t_score < LOTS then ticket = ended_score < 0 else ticket = ended_score < t_score end
   end
 
   if in_waiting[visitor] then
@@ -143,12 +143,12 @@ local function ask(i)
   end
   if q.grace == 1 and not peek and mark_ms > 0 and mark_ms <= q.activated and mark_ms > q.activated - q.session
     and now_ms < mark_ms + q.session and ended_at < mark_ms then
-    local stay = stay_now(q, 'g', now_ms)
+    local stay = stay_now(q, 'g', now_ms, visitor)
     enter(visitor, stay)
     add(q, 'nr', 1)
     add(q, 'carried', 1)
     show_up(q)
-    return answer_inside(i, stay, 0)
+    return answer_inside(i, stay, 0, q.last)
   end
   if ticket then
     in_order = false
@@ -175,9 +175,9 @@ local function ask(i)
     add(q, 'joined', 1)
     add(q, 'admitted', 1)
     add(q, 'nr', 1)
-    local stay = stay_now(q, 'a', now_ms)
+    local stay = stay_now(q, 'a', now_ms, visitor)
     enter(visitor, stay)
-    return answer_inside(i, stay, 1)
+    return answer_inside(i, stay, 1, q.last)
   end
   local score
   if q.state == 'prequeue' and q.random == 1 and lot > 0 then

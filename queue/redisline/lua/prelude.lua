@@ -25,6 +25,7 @@ local floor, min, max = math.floor, math.min, math.max
 local LEEWAY = 5000        -- ms past its exp that a pass is accepted and its slot held
 local KEEP_FINISHED = 1000 -- members of finished
 local KEEP_OFF = 600       -- seconds for which a queue that is off is remembered
+local LOTS = 2 ^ 50          -- scores below it are lots, the others arrivals in us
 local HOLD = 2000          -- ms after a loss in which nobody is let in
 
 local function int(n) return string.format('%d', n) end
@@ -178,16 +179,18 @@ end
 
 local function whole_second(ms) return floor(ms / 1000) * 1000 end
 
--- Starts a new pass of a stay at now.
-local function issue(q, stay, now_ms)
+-- Starts a new pass of a stay at now: in whole seconds, and later than the instant up to which passes have ended.
+local function issue(q, stay, now_ms, visitor)
+  local _, ended_at = mark_of(visitor)
   stay.issued = whole_second(now_ms)
+  if stay.issued <= ended_at then stay.issued = whole_second(ended_at) + 1000 end
   stay.ends = stay.issued + q.session
 end
 
 -- The stay of one who comes in and is there at once.
-local function stay_now(q, kind, now_ms)
+local function stay_now(q, kind, now_ms, visitor)
   local stay = { kind = kind, admitted = now_ms, claimed = now_ms, requests = 1 }
-  issue(q, stay, now_ms)
+  issue(q, stay, now_ms, visitor)
   return stay
 end
 

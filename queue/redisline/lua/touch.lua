@@ -2,7 +2,7 @@
 -- KEYS[1..11]  the keys of the line, see prelude.lua
 -- ARGV[1]  now_us   '' = the store's clock; else a virtual one (tests)
 -- ARGV[2..]  six to a beat: kind (h, r), visitor, generation, issued_ms, ends_ms of the pass, requests (r)
--- Returns  {header, now_ms, beats (1-based) whose place is missing, beats whose pass has ended}
+-- Returns  {header, now_ms, beats (1-based) whose place is missing, those whose pass has ended as beat, until_ms, …}
 -- Cost     O(n log N): n beats (at most 200), N the size of running
 -- Why one script: who is carried into running must leave the line in the same step.
 
@@ -24,7 +24,13 @@ local live_s = int(floor(live(q, now_ms) / 1000))
 local function renew(i, visitor, generation, issued, ends, requests)
   local _, ended_at = mark_of(visitor)
   if generation < q.from or ended_at >= issued then
+    if ended_at >= issued and not call('ZSCORE', K.running, visitor) then
+      -- A node that had not heard of the end may have renewed this pass: that one ends too.
+      mark(visitor, -1, now_ms)
+      ended_at = max(ended_at, now_ms)
+    end
     ended[#ended + 1] = i
+    ended[#ended + 1] = max(issued, ended_at)
     return
   end
   local until_ms = ends + LEEWAY - lost(q, now_ms)
