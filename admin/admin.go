@@ -11,11 +11,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/sluicehq/sluice/admin/webhook"
 	"github.com/sluicehq/sluice/internal/clock"
 	"github.com/sluicehq/sluice/internal/proxies"
 	"github.com/sluicehq/sluice/internal/settings"
@@ -56,7 +58,9 @@ type Options struct {
 	URL            *url.URL        // what operators' browsers see; nil = http://localhost:8081
 	Proxies        proxies.Trusted // whose X-Forwarded-For is believed
 	SSO            SSO             // single sign-on; the zero value is off
-	Log            *slog.Logger    // nil = slog.Default()
+	// WebhookNetworks are those that webhooks may lead to beside public addresses.
+	WebhookNetworks []netip.Prefix
+	Log             *slog.Logger // nil = slog.Default()
 }
 
 // Admin is the admin API.
@@ -71,6 +75,9 @@ type Admin struct {
 	history       *subscription
 	tokensVersion atomic.Int64 // of the settings that tokens belong to
 	streams       atomic.Int64
+	targets       *webhook.Targets
+	sender        *webhook.Sender
+	deliverer     *webhook.Deliverer
 
 	mu   sync.Mutex
 	used map[string]time.Time  // token id -> last use, not written yet
@@ -104,6 +111,9 @@ func New(ctx context.Context, o Options) (*Admin, error) {
 	if err := a.origins.AddTrustedOrigin(o.URL.Scheme + "://" + o.URL.Host); err != nil {
 		return nil, fmt.Errorf("--admin-url: %w", err)
 	}
+	a.targets = webhook.NewTargets(o.WebhookNetworks)
+	a.sender = webhook.NewSender(a.targets, o.Clock, "Sluice-Webhooks")
+	a.deliverer = webhook.NewDeliverer(webhook.Options{Queue: o.Store, Secrets: o.Keys, Sender: a.sender, Clock: o.Clock, Every: o.Every, Log: o.Log})
 	a.history = o.Events.subscribe(historyBacklog)
 	a.handler = a.routes()
 	if err := a.start(ctx); err != nil {

@@ -21,8 +21,18 @@ const (
 	StoreRestored  = "store.restored"
 )
 
+// EventTypes lists the types of all events.
+func EventTypes() []string {
+	return []string{
+		QueueActivated, QueueReleased, QueuePaused, QueueResumed, QueueClosed, PolicyChanged,
+		"sale.prequeue", "sale.opened", "sale.closed", "sale.missed", StoreDown, StoreUp, StoreRestored,
+	}
+}
+
 // Event is something that happened. Header belongs to the events of a queue.
 type Event struct {
+	// Key names the event where it has no header and several nodes may tell of it; "" = it is this node's alone.
+	Key    string
 	Type   string
 	Item   queue.Item // "" = not about one item
 	Time   time.Time
@@ -32,8 +42,8 @@ type Event struct {
 	Data   map[string]any // what else there is to say
 }
 
-// MarshalJSON writes the event as it is sent.
-func (e Event) MarshalJSON() ([]byte, error) {
+// data is what the event says beside its type, item and time.
+func (e Event) data() map[string]any {
 	data := map[string]any{}
 	for k, v := range e.Data {
 		data[k] = v
@@ -48,12 +58,17 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	if e.Reason != "" {
 		data["reason"] = e.Reason
 	}
+	return data
+}
+
+// MarshalJSON writes the event as it is sent.
+func (e Event) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Type string         `json:"type"`
 		Item *queue.Item    `json:"item"`
 		Time instant        `json:"time"`
 		Data map[string]any `json:"data"`
-	}{e.Type, orNil(e.Item), instant(e.Time), data})
+	}{e.Type, orNil(e.Item), instant(e.Time), e.data()})
 }
 
 // Events hands what happened to whoever listens on this node. The zero value is ready. One event told twice, by the

@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// historyBacklog is how many events are kept while SQL is away.
-const historyBacklog = 4096
-
 // Follow keeps this node in step until ctx ends: each second it takes over what other processes wrote to the database
 // (other admin nodes, sluice token), repairs the published copy, writes the history, and the audit that is late.
 func (a *Admin) Follow(ctx context.Context) {
@@ -68,55 +65,4 @@ func (a *Admin) flush(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// keepHistory writes one row for each generation of a queue, from the events, until ctx ends and what was published
-// before is written.
-func (a *Admin) keepHistory(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			for {
-				select {
-				case e, ok := <-a.history.C:
-					if !ok || a.record(ctx, e) != nil {
-						return
-					}
-				default:
-					return
-				}
-			}
-		case e, ok := <-a.history.C:
-			if !ok {
-				if a.history = a.o.Events.subscribe(historyBacklog); a.history == nil {
-					return // closed for good
-				}
-				a.log.WarnContext(ctx, "history fell behind: events were lost")
-				continue
-			}
-			for err := a.record(ctx, e); err != nil && ctx.Err() == nil; err = a.record(ctx, e) {
-				a.log.DebugContext(ctx, "history waits for the database", "err", err)
-				select {
-				case <-ctx.Done():
-				case <-time.After(a.o.Every):
-				}
-			}
-		}
-	}
-}
-
-// record writes what an event means for the history. The end of the process does not cut it off.
-func (a *Admin) record(ctx context.Context, e Event) error {
-	if e.Header == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	switch e.Type {
-	case QueueActivated:
-		return a.o.Store.Activated(ctx, *e.Header)
-	case QueueReleased:
-		return a.o.Store.Released(ctx, *e.Header, e.Time, e.Reason, e.Counts)
-	}
-	return nil
 }

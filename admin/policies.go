@@ -184,7 +184,7 @@ func (a *Admin) writePolicy(ctx context.Context, by Identity, w policyWrite, nex
 			e.Before = jsonText(old)
 		}
 		created, changed = !exists, true
-		return errors.Join(tx.PutPolicy(w.pattern, policy), tx.Audit(e))
+		return errors.Join(tx.PutPolicy(w.pattern, policy), tx.Audit(e), queuePolicyChanged(tx, a.o.Settings.Now().Owner(), a.policyEvent(by, w.pattern)))
 	})
 	if err != nil {
 		return policy, false, err
@@ -221,7 +221,8 @@ func (a *Admin) DeletePolicy(ctx context.Context, by Identity, pattern queue.Pat
 		if !exists {
 			return errNoPolicy
 		}
-		return errors.Join(tx.DeletePolicy(pattern), tx.Audit(Entry(by, "policy.delete", string(pattern), "", old, nil)))
+		return errors.Join(tx.DeletePolicy(pattern), tx.Audit(Entry(by, "policy.delete", string(pattern), "", old, nil)),
+			queuePolicyChanged(tx, a.o.Settings.Now().Owner(), a.policyEvent(by, pattern)))
 	})
 	if err != nil {
 		return err
@@ -230,8 +231,24 @@ func (a *Admin) DeletePolicy(ctx context.Context, by Identity, pattern queue.Pat
 	return nil
 }
 
+func (a *Admin) policyEvent(by Identity, pattern queue.Pattern) Event {
+	return Event{Type: PolicyChanged, Time: a.o.Clock.Now(), Data: map[string]any{"pattern": pattern, "by": by.Name}}
+}
+
+// policyChanged tells who listens on this node; webhooks hear of it by what was queued with the change.
 func (a *Admin) policyChanged(by Identity, pattern queue.Pattern) {
-	a.o.Events.Publish(Event{Type: PolicyChanged, Time: a.o.Clock.Now(), Data: map[string]any{"pattern": pattern, "by": by.Name}})
+	a.o.Events.Publish(a.policyEvent(by, pattern))
+	a.deliverer.Wake()
+}
+
+// queuePolicyChanged queues the event for webhooks as a part of the change, so that it is told if, and only if, the
+// change was made.
+func queuePolicyChanged(tx *sqlstore.Tx, owner string, e Event) error {
+	l, err := letter(owner, e)
+	if err != nil {
+		return err
+	}
+	return tx.Queue(l)
 }
 
 // readPolicy reads and checks a whole policy.

@@ -34,7 +34,7 @@ func TestRoles(t *testing.T) {
 		if r.least == anybody {
 			continue // TestSignIn
 		}
-		path := base + strings.NewReplacer(":pattern", "p", ":item", "x", ":visitor", "abcdefghijklmnop", ":id", "none").Replace(r.path)
+		path := base + strings.NewReplacer(":pattern", "p", ":item", "x", ":visitor", "abcdefghijklmnop", ":id", "none", ":delivery", "1").Replace(r.path)
 		for _, bad := range []string{"", "Authorization: Bearer sluice_nonsense", "Authorization: Bearer " + root + "x", "Authorization: Basic " + root,
 			"Authorization: " + root, "Cookie: sluice_session=nonsense", "Cookie: sluice_session="} {
 			got := f.by(bad, r.method, path, `{}`).want(t, 401, "unauthorized")

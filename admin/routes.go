@@ -65,6 +65,16 @@ func (a *Admin) table() []route {
 		{"GET", "/audit", viewer, h(a.listAudit)},
 		{"GET", "/events", viewer, h(a.stream)},
 
+		{"GET", "/webhooks", operator, h(a.listWebhooks)}, // an address may hold a secret of its receiver
+		{"POST", "/webhooks", admin, h(a.postWebhook)},
+		{"DELETE", "/webhooks/:id", admin, h(a.deleteWebhook)},
+		{"POST", "/webhooks/:id/rotate", admin, h(a.postRotate)},
+		{"POST", "/webhooks/:id/enable", operator, h(a.postEnable)},
+		{"POST", "/webhooks/:id/test", operator, h(a.postTest)},
+		{"POST", "/webhooks/:id/resend", operator, h(a.postResendDead)},
+		{"GET", "/webhooks/:id/deliveries", operator, h(a.listDeliveries)},
+		{"POST", "/webhooks/:id/deliveries/:delivery/resend", operator, h(a.postResend)},
+
 		{"POST", "/session", anybody, h(a.postSession)},
 		{"GET", "/session", viewer, h(a.getSession)},
 		{"DELETE", "/session", viewer, h(a.deleteSession)},

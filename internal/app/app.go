@@ -136,7 +136,7 @@ func (a *App) build(ctx context.Context) error {
 	var err error
 	if a.metrics, err = telemetry.New(telemetry.Sources{
 		StoreUp: a.storeUp, ClockSkew: a.clock.Skew, DroppedCounts: a.flusher.Dropped, Queues: a.board.On,
-		SettingsVersion: func() int64 { return a.settings.Now().Version() },
+		SettingsVersion: func() int64 { return a.settings.Now().Version() }, DeadLetters: a.deadLetters(),
 	}); err != nil {
 		return err
 	}
@@ -237,7 +237,8 @@ func (a *App) openAdmin(ctx context.Context) error {
 	o := admin.Options{
 		Store: a.sql, Settings: a.settings, Keys: a.keys, Line: telling{a.store.line, a.endedByHand}, Board: a.board, Clock: a.clock,
 		Events: a.events, Reserved: a.active, UserVisitor: a.keys.UserVisitor, Seen: a.seen,
-		BootstrapToken: string(a.cfg.BootstrapAdminToken), URL: a.cfg.AdminURL, Proxies: a.cfg.TrustedProxies, Log: a.log,
+		BootstrapToken: string(a.cfg.BootstrapAdminToken), URL: a.cfg.AdminURL, Proxies: a.cfg.TrustedProxies,
+		WebhookNetworks: a.cfg.WebhookNetworks, Log: a.log,
 	}
 	if a.published != nil {
 		o.Publisher = a.published

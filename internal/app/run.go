@@ -42,6 +42,7 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	if a.admin != nil {
 		a.loop(func() { a.admin.Follow(run) })
+		a.loop(func() { a.admin.Deliver(run) })
 		a.loop(func() { a.readings.Run(run) })
 	}
 	go func() {

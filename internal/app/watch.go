@@ -9,6 +9,14 @@ import (
 	"github.com/sluicehq/sluice/queue"
 )
 
+// deadLetters counts the messages to webhooks that were given up; nil on a node that does not know.
+func (a *App) deadLetters() func() int64 {
+	if !a.cfg.Roles.Admin {
+		return nil
+	}
+	return func() int64 { return a.admin.DeadLetters() }
+}
+
 // warnSkew is the difference between this machine's clock and the store's that operators should know of.
 const warnSkew = 500 * time.Millisecond
 
@@ -143,13 +151,13 @@ func (a *App) synced() bool { return a.store.client == nil || a.fleet.synced.Loa
 
 func (a *App) storeDown(err error) {
 	a.log.Error("the store does not answer", "err", err)
-	a.events.Publish(admin.Event{Type: admin.StoreDown, Time: a.clock.Now()})
+	a.events.Publish(admin.Event{Type: admin.StoreDown, Time: a.clock.Now(), Data: map[string]any{"node": a.cfg.NodeID}})
 }
 
 func (a *App) storeCameUp() {
 	a.log.Info("the store answers")
 	a.fleet.synced.Store(false) // what was told meanwhile may be gone: look at all queues again
-	a.events.Publish(admin.Event{Type: admin.StoreUp, Time: a.clock.Now()})
+	a.events.Publish(admin.Event{Type: admin.StoreUp, Time: a.clock.Now(), Data: map[string]any{"node": a.cfg.NodeID}})
 }
 
 func (a *App) warnOfSkew() {

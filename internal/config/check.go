@@ -45,6 +45,7 @@ func (f Flags) Serve() (Serve, error) {
 		CookieDomain:        strings.ToLower(c.optional("cookie-domain", strings.TrimPrefix(f.CookieDomain, "."), domainForm)),
 		PassCookie:          f.PassCookie,
 		TrustedProxies:      c.networks("trusted-proxies", f.TrustedProxies),
+		WebhookNetworks:     c.networks("webhook-allow-private", f.WebhookAllowPrivate),
 		MoverTick:           c.duration("mover-tick", f.MoverTick, 50*time.Millisecond, 10*time.Second),
 		MaxStreams:          c.count("max-streams", f.MaxStreams, 1_000_000),
 		NodeID:              c.optional("node-id", f.NodeID, nodeForm),

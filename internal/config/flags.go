@@ -59,6 +59,7 @@ type Flags struct {
 	CookieDomain        string   `name:"cookie-domain" placeholder:"DOMAIN" unit:"a domain name" help:"Domain of the visitor's cookie." empty:"the host alone"`
 	PassCookie          bool     `name:"pass-cookie" negatable:"" unit:"true or false" help:"Set sluice_pass_<item> too, where the origin on the same site reads the pass itself." default:"false"`
 	TrustedProxies      string   `name:"trusted-proxies" placeholder:"LIST" default:"loopback" unit:"networks or addresses, comma-separated; loopback; none" help:"Whose X-Forwarded-* is believed."`
+	WebhookAllowPrivate string   `name:"webhook-allow-private" placeholder:"LIST" default:"none" unit:"networks or addresses, comma-separated; loopback; none" help:"Networks that are not public and to which webhooks may lead all the same."`
 	MoverTick           string   `name:"mover-tick" placeholder:"TIME" default:"250ms" unit:"50ms to 10s" help:"How often movers let people in."`
 	MaxStreams          string   `name:"max-streams" placeholder:"N" default:"10000" unit:"0 to 1000000 streams" help:"Most event streams at once; past it pages poll."`
 	NodeID              string   `name:"node-id" placeholder:"TEXT" unit:"1 to 64 of A-Z a-z 0-9 . _ -" help:"Name of this node, unlike any other's." empty:"host name and a random part"`

@@ -40,6 +40,8 @@ type Serve struct {
 	CookieDomain   string // "" = the host alone; lower case, without a leading dot
 	PassCookie     bool
 	TrustedProxies []netip.Prefix
+	// WebhookNetworks are those that webhooks may lead to beside public addresses.
+	WebhookNetworks []netip.Prefix
 
 	MoverTick        time.Duration
 	MaxStreams       int

@@ -52,6 +52,7 @@ var table = map[string]kind{
 	"doubtful_time":            {http.StatusBadRequest, "A local time is doubtful", true},
 	"invalid_body":             {http.StatusBadRequest, "The body is not valid", true},
 	"invalid_parameter":        {http.StatusBadRequest, "A query parameter is not valid", true},
+	"webhook_target":           {http.StatusBadRequest, "Not a target of webhooks", true},
 	"not_available":            {http.StatusBadRequest, "Not available", true},
 	"return_not_allowed":       {http.StatusBadRequest, "The return address is not allowed", true},
 	"login_failed":             {http.StatusUnauthorized, "Not signed in", true},

@@ -25,17 +25,16 @@ type Activation struct {
 }
 
 // Activated notes that a queue was turned on. However many nodes tell of it: one row (invariant one-activation).
-func (s *Store) Activated(ctx context.Context, h queue.Header) error {
-	err := s.exec(ctx, `INSERT INTO activations
+func (t *Tx) Activated(h queue.Header) error {
+	return t.exec(`INSERT INTO activations
 		(item, generation, cause, by_whom, grace, activated_ms, released_ms, reason, counts) VALUES ($1, $2, $3, $4, $5, $6, 0, '', '')
 		ON CONFLICT (item, generation) DO NOTHING`,
 		h.Item, h.Generation, h.Cause, h.By, h.Grace, h.ActivatedMS)
-	return unavailable("note an activation", err)
 }
 
 // Released notes that a queue was turned off; counts are its books, nil where whoever tells of it does not know them.
 // The first word on the end stands, and the books are added by whoever has them.
-func (s *Store) Released(ctx context.Context, h queue.Header, at time.Time, reason string, counts *queue.Counts) error {
+func (t *Tx) Released(h queue.Header, at time.Time, reason string, counts *queue.Counts) error {
 	books := ""
 	if counts != nil {
 		b, err := json.Marshal(counts)
@@ -44,14 +43,13 @@ func (s *Store) Released(ctx context.Context, h queue.Header, at time.Time, reas
 		}
 		books = string(b)
 	}
-	err := s.exec(ctx, `INSERT INTO activations
+	return t.exec(`INSERT INTO activations
 		(item, generation, cause, by_whom, grace, activated_ms, released_ms, reason, counts) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (item, generation) DO UPDATE SET
 			released_ms = CASE activations.released_ms WHEN 0 THEN excluded.released_ms ELSE activations.released_ms END,
 			reason      = CASE activations.reason WHEN '' THEN excluded.reason ELSE activations.reason END,
 			counts      = CASE activations.counts WHEN '' THEN excluded.counts ELSE activations.counts END`,
 		h.Item, h.Generation, h.Cause, h.By, h.Grace, h.ActivatedMS, at.UnixMilli(), reason, books)
-	return unavailable("note a release", err)
 }
 
 // HistoryFilter chooses activations. The zero value chooses all.

@@ -292,17 +292,21 @@ func TestHistoryHasOneRowAGeneration(t *testing.T) {
 		ctx := t.Context()
 		h := queue.Header{Item: "hot", Generation: 7, Cause: queue.ByDetector, By: "trigger_requests", Grace: true, ActivatedMS: 1000}
 		for range 3 {
-			if err := s.Activated(ctx, h); err != nil {
+			if _, err := s.Change(ctx, func(tx *Tx) error { return tx.Activated(h) }); err != nil {
 				t.Fatal(err)
 			}
 		}
 		counts := &queue.Counts{Joined: 5, Left: 5}
 		for i, c := range []*queue.Counts{nil, counts, {Joined: 9}} {
-			if err := s.Released(ctx, h, time.UnixMilli(int64(2000+i)), []string{"released", "other", "third"}[i], c); err != nil {
+			if _, err := s.Change(ctx, func(tx *Tx) error {
+				return tx.Released(h, time.UnixMilli(int64(2000+i)), []string{"released", "other", "third"}[i], c)
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := s.Released(ctx, queue.Header{Item: "cold", Generation: 1, ActivatedMS: 5000}, time.UnixMilli(6000), "drained", nil); err != nil {
+		if _, err := s.Change(ctx, func(tx *Tx) error {
+			return tx.Released(queue.Header{Item: "cold", Generation: 1, ActivatedMS: 5000}, time.UnixMilli(6000), "drained", nil)
+		}); err != nil {
 			t.Fatal(err)
 		}
 		all, err := s.Activations(ctx, HistoryFilter{Most: 10})

@@ -65,6 +65,12 @@ func (m *Metrics) instruments(s Sources) error {
 			return err
 		}
 	}
+	if s.DeadLetters != nil {
+		if err := gauge("sluice_webhook_dead_letters", "Messages to webhooks that were given up and can be sent again; the same on each admin node.",
+			func() float64 { return float64(s.DeadLetters()) }); err != nil {
+			return err
+		}
+	}
 	if m.wait, err = meter.Float64Histogram("sluice_wait_seconds", metric.WithDescription("Time from joining to admission."),
 		metric.WithExplicitBucketBoundaries(1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400)); err != nil {
 		return err

@@ -32,6 +32,7 @@ type Sources struct {
 	SettingsVersion func() int64
 	DroppedCounts   func() int64
 	Queues          func() int64 // queues that are on
+	DeadLetters     func() int64 // messages to webhooks that were given up; nil = this node does not know
 }
 
 // Metrics are the numbers of one node. It is safe for use by many goroutines.

@@ -1,0 +1,6 @@
+-- What a program of step 4 may have written.
+INSERT INTO webhooks (id, url, types, note, secret, old_secret, old_until_ms, created_ms, disabled_ms, disabled_why) VALUES ('w1', 'https://hooks.example/a?b=c', '["queue.activated"]', '알림', 'sealed', 'sealed before', 1796000000099, 1796000000014, 0, '');
+INSERT INTO webhooks (id, url, types, note, secret, old_secret, old_until_ms, created_ms, disabled_ms, disabled_why) VALUES ('w2', 'https://gone.example/', '[]', '', 'sealed', '', 0, 1796000000015, 1796000000016, 'answered 410');
+INSERT INTO deliveries (webhook_id, message, type, subject, body, state, tries, due_ms, until_ms, lease, lease_ms, status, error, tried_ms, created_ms, ended_ms) VALUES ('w1', 'msg_A', 'queue.activated', 'sku-1', '{"id":"msg_A"}', 'pending', 2, 1796000000040, 1796086400000, 'x', 1796000000041, 500, 'answered 500', 1796000000020, 1796000000017, 0);
+INSERT INTO deliveries (webhook_id, message, type, subject, body, due_ms, until_ms, created_ms) VALUES ('w2', 'msg_A', 'queue.activated', 'sku-1', '{"id":"msg_A"}', 1796000000018, 1796086400000, 1796000000018);
+INSERT INTO activations (item, generation, cause, by_whom, grace, activated_ms, released_ms, reason, counts, course) VALUES ('sku-3', 8, 'detector', 'trigger_requests', true, 1796000000019, 1796000000029, 'released', '{}', '{"peak":12}');
