@@ -44,8 +44,15 @@ func patternOf(c *gin.Context) (queue.Pattern, error) {
 	return queue.ParsePattern(problem.Param(c, "pattern"))
 }
 
-// listPolicies is GET /policies: all of them, the most specific first.
+// listPolicies is GET /policies?format=: all of them, the most specific first.
 func (a *Admin) listPolicies(c *gin.Context) error {
+	switch c.Query("format") {
+	case "", "json":
+	case "yaml":
+		return a.policiesFile(c)
+	default:
+		return errParameter.With("format must be json or yaml.")
+	}
 	now := a.o.Settings.Now()
 	patterns := now.Patterns()
 	slices.SortFunc(patterns, queue.Pattern.Compare)

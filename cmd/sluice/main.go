@@ -23,6 +23,7 @@ type commands struct {
 	Demo    demoCmd    `cmd:"" help:"Show everything in one process, in under a minute: a shop, a crowd, a queue."`
 	Replay  replayCmd  `cmd:"" help:"Replay traffic logs and say what would have happened."`
 	Migrate migrateCmd `cmd:"" help:"Bring the SQL schema up to date, undo a step, or list the steps."`
+	Apply   applyCmd   `cmd:"" help:"Bring the policies to what a file says, all or nothing."`
 	Token   tokenCmd   `cmd:"" help:"Make, list and delete API tokens."`
 	User    userCmd    `cmd:"" help:"Make, list and remove the people who sign in."`
 	Key     keyCmd     `cmd:"" help:"List and rotate the keys of passes; id and secret of connectors."`
