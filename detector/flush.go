@@ -33,9 +33,8 @@ type FlusherOptions struct {
 	Clock   clock.Clock                   // nil = the system clock
 
 	// All may be nil, may be called by several goroutines at once, and must not block.
-	Seen      func(queue.Header) // a header that a flush brought
-	Activated func(Verdict)      // a flush of this node turned a queue on: once for each activation
-	Failed    func(error)        // a flush or an item of it failed
+	Seen   func(queue.Header) // a header that a flush brought
+	Failed func(error)        // a flush or an item of it failed
 }
 
 // Flusher hands the counts of a node to the traffic of all nodes: items close to a trigger each 100 ms, and at once
@@ -69,13 +68,12 @@ func NewFlusher(o FlusherOptions) *Flusher {
 	if o.Seen == nil {
 		o.Seen = func(queue.Header) {}
 	}
-	if o.Activated == nil {
-		o.Activated = func(Verdict) {}
-	}
 	if o.Failed == nil {
 		o.Failed = func(error) {}
 	}
-	return &Flusher{o: o, trips: map[queue.Item]*trip{}}
+	f := &Flusher{o: o, trips: map[queue.Item]*trip{}}
+	f.seq.Store(o.Clock.Now().UnixMicro()) // past the numbers that a node of this name had before a restart
+	return f
 }
 
 // Run flushes until the context ends, and then once more, so that a node that drains loses no counts.
@@ -110,8 +108,7 @@ func (f *Flusher) Dropped() int64 { return f.o.Counter.Dropped() }
 // Trip activates an item's queue at once, because Count said so: this node's own counts reach a trigger. However many
 // ask at the same time, one activation goes out. It gives the queue's header, which is off where the traffic refused:
 // the detector is disarmed, and Count does not report the trip again for a second. Errors are those of the traffic, or
-// of the context. A trip does not wait for a flush on its way; if it overtakes one, that flush's counts of the item are
-// lost, at most those of 100 ms, and by then the queue is on.
+// of the context. A trip does not wait for a flush on its way.
 func (f *Flusher) Trip(ctx context.Context, item queue.Item) (queue.Header, error) {
 	f.mu.Lock()
 	t := f.trips[item]
@@ -258,9 +255,6 @@ func (f *Flusher) take(v Verdict) {
 	f.o.Counter.learn(v)
 	if v.Header.Version > 0 {
 		f.o.Seen(v.Header)
-	}
-	if v.Activated {
-		f.o.Activated(v)
 	}
 }
 

@@ -24,6 +24,22 @@ type node struct {
 	activated int
 }
 
+// counting is a traffic that counts the queues which it turns on.
+type counting struct {
+	*memtraffic.Traffic
+	activated *int
+}
+
+func (c counting) Flush(ctx context.Context, samples []detector.Sample) ([]detector.Verdict, error) {
+	verdicts, err := c.Traffic.Flush(ctx, samples)
+	for _, v := range verdicts {
+		if v.Activated {
+			*c.activated++
+		}
+	}
+	return verdicts, err
+}
+
 func newNode(t *testing.T, change func(*queue.Policy)) *node {
 	policy := queue.DefaultPolicy()
 	if change != nil {
@@ -36,10 +52,9 @@ func newNode(t *testing.T, change func(*queue.Policy)) *node {
 	}})
 	traffic = memtraffic.New(memtraffic.Options{Line: n.Line, Clock: n.clock})
 	n.Flusher = detector.NewFlusher(detector.FlusherOptions{
-		Counter: n.Counter, Traffic: traffic, Clock: n.clock,
-		Limits:    func(queue.Item) queue.Limits { return n.limits },
-		Activated: func(detector.Verdict) { n.activated++ },
-		Failed:    func(err error) { t.Errorf("flush: %v", err) },
+		Counter: n.Counter, Traffic: counting{traffic, &n.activated}, Clock: n.clock,
+		Limits: func(queue.Item) queue.Limits { return n.limits },
+		Failed: func(err error) { t.Errorf("flush: %v", err) },
 	})
 	return n
 }

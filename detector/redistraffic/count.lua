@@ -6,7 +6,7 @@
 -- ARGV[3]  limits_version  integer
 -- ARGV[4]  epoch           of a new epoch, where the queue goes on
 -- ARGV[5]  node            who counted
--- ARGV[6]  seq             rises with each sample of the node; one that comes again counts nothing
+-- ARGV[6]  seq             of the node's sample; one that comes again counts nothing, in whatever order they come
 -- ARGV[7]  force           1 = the node's own counts reach a trigger: activate whatever the sum is
 -- ARGV[8]  requests        how many pairs of age_ms, count follow
 -- ARGV[9]  newcomers       how many pairs follow those
@@ -43,11 +43,27 @@ local function add_counts(key, window, first, pairs_n)
   call('PEXPIRE', key, 2 * window)
 end
 
-local repeated = tonumber(call('HGET', K.traffic, node) or 0) >= seq
+-- Samples may overtake one another: the newest numbers of a node are kept, and one older than all of them has come.
+local RECENT = 16
+local function seen()
+  local numbers = {}
+  for n in string.gmatch(call('HGET', K.traffic, node) or '', '%d+') do numbers[#numbers + 1] = tonumber(n) end
+  for _, n in ipairs(numbers) do
+    if n == seq then return true end
+  end
+  if #numbers >= RECENT and seq < numbers[1] then return true end
+  numbers[#numbers + 1] = seq
+  table.sort(numbers)
+  if #numbers > RECENT then table.remove(numbers, 1) end
+  for i, n in ipairs(numbers) do numbers[i] = int(n) end
+  call('HSET', K.traffic, node, table.concat(numbers, ' '))
+  return false
+end
+
+local repeated = seen()
 if not repeated then
   add_counts(K.traffic, trigger.window_ms, 10, n_requests)
   add_counts(K.newcomers, 60000, 10 + 2 * n_requests, n_newcomers)
-  call('HSET', K.traffic, node, seq)
   if n_requests == 0 then call('PEXPIRE', K.traffic, 2 * trigger.window_ms) end
 end
 

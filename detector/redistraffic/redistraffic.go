@@ -14,7 +14,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sluicehq/sluice/detector"
-	"github.com/sluicehq/sluice/internal/clock"
 	"github.com/sluicehq/sluice/queue"
 	"github.com/sluicehq/sluice/queue/redisline"
 )
@@ -35,12 +34,11 @@ const mostInPipe = 100
 type Traffic struct {
 	client redis.UniversalClient
 	line   *redisline.Line
-	clock  clock.Clock
 }
 
-// New returns the traffic kept beside a line, in the same Redis. A nil clock is the store's own.
-func New(client redis.UniversalClient, line *redisline.Line, c clock.Clock) *Traffic {
-	return &Traffic{client: client, line: line, clock: c}
+// New returns the traffic kept beside a line, in the same Redis and by the same clock.
+func New(client redis.UniversalClient, line *redisline.Line) *Traffic {
+	return &Traffic{client: client, line: line}
 }
 
 // Flush adds what a node has counted (detector.Sample) and gives a verdict for each item. A sample that is sent again
@@ -115,14 +113,11 @@ func (t *Traffic) args(s detector.Sample) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("count %s: %w", s.Item, err)
 	}
-	now, force := "", 0
-	if t.clock != nil {
-		now = strconv.FormatInt(t.clock.Now().UnixMicro(), 10)
-	}
+	force := 0
 	if s.Force {
 		force = 1
 	}
-	args := []any{now, limits, s.Limits.Version, rand.Int64N(1<<52) + 1, s.Node, s.Seq, force, len(s.Counts), len(s.Newcomers)}
+	args := []any{t.line.Now(), limits, s.Limits.Version, rand.Int64N(1<<52) + 1, s.Node, s.Seq, force, len(s.Counts), len(s.Newcomers)}
 	for _, buckets := range [][]detector.Bucket{s.Counts, s.Newcomers} {
 		for _, b := range buckets {
 			args = append(args, b.AgeMS, b.N)

@@ -32,7 +32,7 @@ func newWorld(t *testing.T) *world {
 	s := redistest.Shared(t)
 	c := clock.At(start)
 	line := redisline.New(redisline.Options{Client: s.Client(), Prefix: s.Prefix(), Clock: c})
-	return &world{t: t, clock: c, line: line, traffic: redistraffic.New(s.Client(), line, c), policy: queue.DefaultPolicy(), version: 1}
+	return &world{t: t, clock: c, line: line, traffic: redistraffic.New(s.Client(), line), policy: queue.DefaultPolicy(), version: 1}
 }
 
 // count sends n requests of this instant as one node's sample.
@@ -104,6 +104,23 @@ func TestFlush(t *testing.T) {
 		s := detector.Sample{Node: "a", Seq: 7, Counts: []detector.Bucket{{N: 100}}}
 		w.want(w.send(s), 100, false)
 		w.want(w.send(s), 100, false)
+	})
+	t.Run("samples that overtake one another all count, and each of them once", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		total := int64(0)
+		for round := range int64(20) {
+			base := 1_764_586_800_000_000 + 1000*round // as the numbers of a node are
+			for _, seq := range []int64{base + 7, base + 3, base + 5, base + 2} {
+				s := detector.Sample{Node: "a", Seq: seq, Counts: []detector.Bucket{{N: 1}}}
+				total++
+				w.want(w.send(s), float64(total), false)
+				w.want(w.send(s), float64(total), false) // its answer was lost
+			}
+			w.want(w.send(detector.Sample{Node: "a", Seq: base + 3, Counts: []detector.Bucket{{N: 1}}}), float64(total), false)
+		}
+		w.want(w.send(detector.Sample{Node: "a", Seq: 1_764_586_800_000_003, Counts: []detector.Bucket{{N: 1}}}), float64(total), false) // of long ago
+		w.want(w.send(detector.Sample{Node: "b", Seq: 3, Counts: []detector.Bucket{{N: 1}}}), float64(total+1), false)
 	})
 	t.Run("two bursts across a full second are one window", func(t *testing.T) { // B022
 		t.Parallel()
@@ -223,7 +240,7 @@ func TestAnItemWithAKeyOfTheWrongTypeDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	s := redistest.Shared(t)
 	line := redisline.New(redisline.Options{Client: s.Client(), Prefix: s.Prefix()})
-	traffic := redistraffic.New(s.Client(), line, nil)
+	traffic := redistraffic.New(s.Client(), line)
 	if err := s.Client().Set(t.Context(), s.Prefix()+"{bad}:traffic", "x", 0).Err(); err != nil {
 		t.Fatal(err)
 	}

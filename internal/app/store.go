@@ -76,7 +76,7 @@ func (a *App) openStore(fingerprint string) error {
 	l := redisline.New(redisline.Options{Client: client, Prefix: a.cfg.RedisPrefix})
 	a.store = store{
 		tidy: func() {}, // Redis forgets by itself
-		line: l, traffic: redistraffic.New(client, l, nil), client: client,
+		line: l, traffic: redistraffic.New(client, l), client: client,
 		changes: redisline.NewChanges(client, a.cfg.RedisPrefix),
 		rising:  redisline.NewRising(client, a.cfg.RedisPrefix, a.cfg.NodeID),
 		nodes:   redisline.NewNodes(client, a.cfg.RedisPrefix, a.cfg.NodeID, fingerprint, aliveFor),

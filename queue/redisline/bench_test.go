@@ -292,7 +292,7 @@ func (r *scriptBench) find(b *testing.B) {
 }
 
 func (r *scriptBench) count(b *testing.B) {
-	traffic := redistraffic.New(r.client, r.line, nil)
+	traffic := redistraffic.New(r.client, r.line)
 	seq := int64(0)
 	r.measure(b, nil, func() error {
 		seq++

@@ -16,7 +16,7 @@ var outcomes = map[string]queue.Outcome{
 // Repeating a call whose answer was lost is harmless. One script call.
 func (l *Line) Ask(ctx context.Context, item queue.Item, asks []queue.Ask) (queue.Answers, error) {
 	args := make([]any, 0, 3+3*len(asks))
-	args = append(args, l.now(), "", 0)
+	args = append(args, l.Now(), "", 0)
 	for _, a := range asks {
 		flags := ""
 		switch {

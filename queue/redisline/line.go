@@ -28,8 +28,8 @@ type Options struct {
 // New returns the lines in a Redis.
 func New(o Options) *Line { return &Line{client: o.Client, prefix: o.Prefix, clock: o.Clock} }
 
-// now is the virtual time for a script in µs, "" for the store's own.
-func (l *Line) now() string {
+// Now is the virtual time for a script in µs, "" for the store's own. Scripts beside the line's go by it too.
+func (l *Line) Now() string {
 	if l.clock == nil {
 		return ""
 	}

@@ -16,7 +16,7 @@ var (
 
 // Look gives the whole of one queue as it stands. One script call.
 func (l *Line) Look(ctx context.Context, item queue.Item) (queue.Snapshot, error) {
-	r, err := l.run(ctx, lookScript, item, l.keys(item), l.now(), "")
+	r, err := l.run(ctx, lookScript, item, l.keys(item), l.Now(), "")
 	if err != nil {
 		return queue.Snapshot{}, err
 	}
@@ -57,7 +57,7 @@ func (l *Line) lookPipe(ctx context.Context, items []queue.Item) []*redis.Cmd {
 	pipe := l.client.Pipeline()
 	cmds := make([]*redis.Cmd, len(items))
 	for i, item := range items {
-		cmds[i] = lookScript.EvalSha(ctx, pipe, l.keys(item), l.now(), "")
+		cmds[i] = lookScript.EvalSha(ctx, pipe, l.keys(item), l.Now(), "")
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	return cmds
@@ -65,7 +65,7 @@ func (l *Line) lookPipe(ctx context.Context, items []queue.Item) []*redis.Cmd {
 
 // Find says where one visitor stands; Outcome NoPlace where nowhere. One script call.
 func (l *Line) Find(ctx context.Context, item queue.Item, v queue.Visitor) (queue.Standing, error) {
-	r, err := l.run(ctx, lookScript, item, l.keys(item), l.now(), string(v))
+	r, err := l.run(ctx, lookScript, item, l.keys(item), l.Now(), string(v))
 	if err != nil {
 		return queue.Standing{}, err
 	}
@@ -88,7 +88,7 @@ const dense = 2000
 // Positions samples the line of an item (queue.Table): one command for the head, and one script call for the samples
 // behind it, about 1 % of the rank apart.
 func (l *Line) Positions(ctx context.Context, item queue.Item) (queue.Table, error) {
-	r, err := l.run(ctx, sampleScript, item, l.keys(item), l.now(), dense)
+	r, err := l.run(ctx, sampleScript, item, l.keys(item), l.Now(), dense)
 	if err != nil {
 		return queue.Table{}, err
 	}

@@ -27,7 +27,7 @@ func (l *Line) stepArgs(o queue.StepOrder) []any {
 		header, _ = json.Marshal(seen.Header) // strings, numbers and booleans: cannot fail
 	}
 	return []any{
-		l.now(), limits, version, o.Most, o.TickMS, epoch(),
+		l.Now(), limits, version, o.Most, o.TickMS, epoch(),
 		int64(seen.Header.Generation), seen.Header.Version, int64(seen.Header.PassesFrom), seen.LastScore, seen.Inside, seen.HoldMS, header,
 	}
 }

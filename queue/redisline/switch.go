@@ -34,7 +34,7 @@ func (l *Line) Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder)
 	}
 	keys := append(l.keys(item), l.onceKey(item))
 	r, err := l.run(ctx, switchScript, item, keys,
-		l.now(), limits, version, string(o.Action), epoch(), string(o.Cause), o.By, o.OpensMS, o.Reserved, o.Count,
+		l.Now(), limits, version, string(o.Action), epoch(), string(o.Cause), o.By, o.OpensMS, o.Reserved, o.Count,
 		inflow, o.Key, known, o.Known.HoldMS)
 	if err != nil {
 		return queue.SwitchReport{}, err

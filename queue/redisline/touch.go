@@ -10,7 +10,7 @@ import (
 // more. Repeating it is harmless. One script call.
 func (l *Line) Touch(ctx context.Context, item queue.Item, beats []queue.Beat) (queue.TouchReport, error) {
 	args := make([]any, 0, 1+6*len(beats))
-	args = append(args, l.now())
+	args = append(args, l.Now())
 	for _, b := range beats {
 		args = append(args, string(b.Kind), string(b.Visitor), int64(b.Generation), b.IssuedMS, b.EndsMS, b.Requests)
 	}
@@ -31,7 +31,7 @@ func (l *Line) Touch(ctx context.Context, item queue.Item, beats []queue.Beat) (
 
 // End ends what one visitor has at an item (queue.Ending). Repeating it is harmless. One script call.
 func (l *Line) End(ctx context.Context, item queue.Item, e queue.Ending) (queue.EndReport, error) {
-	r, err := l.run(ctx, endScript, item, l.keys(item), l.now(), string(e.Kind), string(e.Visitor))
+	r, err := l.run(ctx, endScript, item, l.keys(item), l.Now(), string(e.Kind), string(e.Visitor))
 	if err != nil {
 		return queue.EndReport{}, err
 	}
@@ -44,7 +44,7 @@ func (l *Line) End(ctx context.Context, item queue.Item, e queue.Ending) (queue.
 // harmless. One script call.
 func (l *Line) Recall(ctx context.Context, item queue.Item, o queue.RecallOrder) (queue.RecallReport, error) {
 	args := make([]any, 0, 2+3*len(o.Marks))
-	args = append(args, l.now(), int64(o.Generation))
+	args = append(args, l.Now(), int64(o.Generation))
 	for _, m := range o.Marks {
 		args = append(args, string(m.Visitor), m.Score, m.UntilMS)
 	}
