@@ -167,6 +167,9 @@ func turnout(n int64, inflowPerSecond, quitPerMS float64) float64 {
 	return math.Log1p(x) / x
 }
 
+// farPoll is the pace of polls from far back, in seconds on average: at most 30, and up to a tenth sooner.
+const farPoll = 28.5
+
 // crowd is how many times its poll budget a line would ask for: people at a wait of w seconds poll every w/10, between
 // 1 and 30 s.
 func crowd(waiting, budget int64, inflowPerSecond float64) float64 {
@@ -175,12 +178,12 @@ func crowd(waiting, budget int64, inflowPerSecond float64) float64 {
 	}
 	n, near, last := float64(waiting), 10*inflowPerSecond, 300*inflowPerSecond
 	if inflowPerSecond <= 0 {
-		return n / 30 / float64(budget)
+		return n / farPoll / float64(budget)
 	}
 	polls := min(n, near)
 	if n > near {
 		polls += near * math.Log(min(n, last)/near)
 	}
-	polls += max(0, n-last) / 30
+	polls += max(0, n-last) / farPoll
 	return polls / float64(budget)
 }

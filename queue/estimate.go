@@ -54,14 +54,24 @@ func EstimateWait(position int64, f Flow) Estimate {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
+// The bounds of the time between two polls, jitter included.
+const (
+	leastPoll = time.Second
+	mostPoll  = 30 * time.Second
+)
+
 // PollAfter says when a visitor should ask again: a tenth of the wait, 1 s to 30 s, never more than a third of
-// the abandon time or half of the claim time. crowd stretches it: how many times the item's poll budget the waiting
-// people would ask for. jitter in [0, 1) spreads it by ±10 %.
+// the abandon time or half of the claim time. crowd stretches it past 30 s: how many times the item's poll budget the
+// waiting people would ask for. jitter in [0, 1) spreads it over that part of ±10 % that is within these bounds.
 func PollAfter(e Estimate, l Limits, crowd, jitter float64) time.Duration {
-	after := 30 * time.Second
+	after := float64(mostPoll)
 	if e.Known {
-		after = min(max(e.Wait/10, time.Second), 30*time.Second)
+		after = min(max(float64(e.Wait)/10, float64(leastPoll)), float64(mostPoll))
 	}
-	most := min(time.Duration(l.AbandonMS)*time.Millisecond/3, time.Duration(l.ClaimMS)*time.Millisecond/2)
-	return time.Duration(min(float64(after)*max(crowd, 1)*(0.9+0.2*jitter), float64(most)))
+	crowd = max(crowd, 1)
+	most := float64(min(time.Duration(l.AbandonMS)*time.Millisecond/3, time.Duration(l.ClaimMS)*time.Millisecond/2))
+	after = min(after*crowd, most)
+	low := max(0.9*after, float64(leastPoll))
+	high := min(1.1*after, float64(mostPoll)*crowd, most)
+	return time.Duration(low + (high-low)*jitter)
 }

@@ -143,16 +143,19 @@ func TestPollAfter(t *testing.T) {
 		want          time.Duration
 	}{
 		{"a tenth of the wait", wait(120 * s), limits, 1, 0.5, 12 * s},
-		{"at the head each second", wait(0), limits, 1, 0.5, s},
-		{"far away each half minute", wait(time.Hour), limits, 1, 0.5, 30 * s},
-		{"nobody knows how long", queue.Estimate{}, limits, 1, 0.5, 30 * s},
+		{"at the head each second, and no sooner", wait(0), limits, 1, 0, s},
+		{"at the head a tenth later", wait(0), limits, 1, 0.5, 1050 * time.Millisecond},
+		{"far away each half minute, and no later", wait(time.Hour), limits, 1, math.Nextafter(1, 0), 30 * s},
+		{"far away a tenth sooner", wait(time.Hour), limits, 1, 0, 27 * s},
+		{"nobody knows how long", queue.Estimate{}, limits, 1, math.Nextafter(1, 0), 30 * s},
 		{"a tenth sooner", wait(120 * s), limits, 1, 0, 10_800 * time.Millisecond},
 		{"a line twice as long as its budget", wait(100 * s), limits, 2, 0.5, 20 * s},
 		{"a line within its budget is not hurried", wait(100 * s), limits, 0.1, 0.5, 10 * s},
-		{"never so late that silence ends the place", wait(time.Hour), limits, 100, 0.5, 40 * s},
-		{"a line of everybody on earth", wait(time.Hour), limits, 1e9, 0.5, 40 * s},
-		{"never so late that the claim is missed", wait(time.Hour), short, 1, 0.5, 5 * s},
-		{"a third of the abandon time", wait(time.Hour), queue.Limits{AbandonMS: 30_000, ClaimMS: 120_000}, 1, 0.5, 10 * s},
+		{"never so late that silence ends the place", wait(time.Hour), limits, 100, math.Nextafter(1, 0), 40 * s},
+		{"a line of everybody on earth", wait(time.Hour), limits, 1e9, math.Nextafter(1, 0), 40 * s},
+		{"never so late that the claim is missed", wait(time.Hour), short, 1, math.Nextafter(1, 0), 5 * s},
+		{"those too are spread", wait(time.Hour), short, 1, 0, 4500 * time.Millisecond},
+		{"a third of the abandon time", wait(time.Hour), queue.Limits{AbandonMS: 30_000, ClaimMS: 120_000}, 1, math.Nextafter(1, 0), 10 * s},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -180,15 +183,21 @@ func TestPollAfterKeepsItsBounds(t *testing.T) {
 		got := queue.PollAfter(e, l, crowd, jitter)
 
 		most := min(time.Duration(l.AbandonMS)*time.Millisecond/3, time.Duration(l.ClaimMS)*time.Millisecond/2)
-		if got < 900*time.Millisecond || got > most {
-			t.Fatalf("%s, want 0.9 s to %s", got, most)
+		if got < time.Second || got > most {
+			t.Fatalf("%s, want 1 s to %s", got, most)
 		}
-		if crowd <= 1 && got > 33*time.Second {
+		if crowd <= 1 && got > 30*time.Second {
 			t.Fatalf("%s without a crowd", got)
 		}
-		plain := queue.PollAfter(e, queue.Limits{AbandonMS: 1e12, ClaimMS: 1e12}, min(crowd, 1000), 0.5)
-		if own := queue.PollAfter(e, l, min(crowd, 1000), jitter); own < most && math.Abs(own.Seconds()/plain.Seconds()-1) > 0.1001 {
-			t.Fatalf("%s for %s is further off than a tenth", own, plain)
+		if late := queue.PollAfter(e, l, crowd, math.Nextafter(1, 0)); late-queue.PollAfter(e, l, crowd, 0) < late/12 {
+			t.Fatalf("all who wait alike ask at the same time, %s", late) // a herd that never disperses
+		}
+		want := 30.
+		if e.Known {
+			want = min(max(e.Wait.Seconds()/10, 1), 30)
+		}
+		if want = min(want*max(crowd, 1), most.Seconds()); math.Abs(got.Seconds()/want-1) > 0.1001 {
+			t.Fatalf("%s for %g s is further off than a tenth", got, want)
 		}
 	})
 }
