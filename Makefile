@@ -1,6 +1,6 @@
 # Every target that stands here with a "##" is listed by "make".
 GO      ?= go
-FUZZ    ?= 10s
+FUZZ    ?= 20000x
 # Where the race detector makes tests too slow to be of use, they run without it; "make race" runs all with it.
 UNRACED := /cmd/|/internal/bench|/internal/demo|/internal/replay
 # Nodes that talk to each other in real time: they run with nothing beside them, and raced by "make race".
@@ -35,7 +35,7 @@ race: deps ## all tests under the race detector
 redis: deps ## the tests of the packages that speak to Redis, again and again
 	$(GO) test -race -count=5 ./queue/redisline/... ./detector/redistraffic/... ./internal/redisurl
 
-fuzz: ## every fuzz test for FUZZ (10s) each
+fuzz: ## every fuzz test for FUZZ (20000x: so many inputs) each
 	@for pkg in $$($(GO) list ./...); do \
 		for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ) $$pkg || exit 1; \
