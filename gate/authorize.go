@@ -142,7 +142,7 @@ func (g *Gate) originalAddress(r *http.Request, q *question, o request) string {
 			path = "/"
 		}
 	}
-	if host := header(r, "X-Forwarded-Host"); host != "" && g.proxies.Trust(r) {
+	if host := header(r, "X-Forwarded-Host"); host != "" && g.TrustedProxies.Trust(r) {
 		proto := header(r, "X-Forwarded-Proto")
 		if proto == "" {
 			proto = "https"

@@ -88,11 +88,11 @@ type Options struct {
 	Clock    *clock.Store // the store's clock; nil = the machine's
 	Patterns itempattern.Patterns
 
-	PublicURL      string   // what browsers see; "" = http://localhost:8080
-	CookieDomain   string   // "" = this host only
-	PassCookie     bool     // also set sluice_pass_<item>
-	TrustedProxies []string // networks or addresses whose X-Forwarded-* is believed; nil = loopback
-	MaxStreams     int      // event streams at once; 0 = 10,000
+	PublicURL      string          // what browsers see; "" = http://localhost:8080
+	CookieDomain   string          // "" = this host only
+	PassCookie     bool            // also set sluice_pass_<item>
+	TrustedProxies proxies.Trusted // whose X-Forwarded-* is believed
+	MaxStreams     int             // event streams at once; 0 = 10,000
 
 	// Connector gives the customer id and the secret of sites with a connector made for Queue-it; "" or nil = there are none.
 	Connector func() (customerID, secret string)
@@ -113,7 +113,6 @@ type Options struct {
 type Gate struct {
 	Options
 	site    site
-	proxies proxies.Trusted
 	base    clock.Clock // what the clock of the store is an offset of
 	handler http.Handler
 
@@ -159,9 +158,6 @@ func New(o Options) (*Gate, error) {
 	if o.PublicURL == "" {
 		o.PublicURL = "http://localhost:8080"
 	}
-	if o.TrustedProxies == nil {
-		o.TrustedProxies = []string{"127.0.0.0/8", "::1/128"}
-	}
 	if o.MaxStreams == 0 {
 		o.MaxStreams = 10_000
 	}
@@ -196,9 +192,6 @@ func New(o Options) (*Gate, error) {
 	var err error
 	if g.site, err = newSite(o.PublicURL, o.CookieDomain); err != nil {
 		return nil, err
-	}
-	if g.proxies, err = proxies.Parse(o.TrustedProxies); err != nil {
-		return nil, fmt.Errorf("gate: %w", err)
 	}
 	if g.page, err = parsePage(); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/internal/problem"
+	"github.com/sluicehq/sluice/internal/proxies"
 	"github.com/sluicehq/sluice/internal/settings"
 	"github.com/sluicehq/sluice/queue"
 )
@@ -90,7 +92,9 @@ func TestForwardedHeadersOfStrangersAreNotBelieved(t *testing.T) {
 		}
 	}
 	// What a trusted proxy says is taken where the policy allows it, and from nobody else.
-	r := newRig(t, 1, shop, func(o *Options) { o.TrustedProxies = []string{"10.0.0.0/8", "2001:db8::1"} })
+	r := newRig(t, 1, shop, func(o *Options) {
+		o.TrustedProxies = proxies.Trusted{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::1/128")}
+	})
 	r.activate("sku-1")
 	for remote, want := range map[string]string{
 		"10.1.2.3:80": "https://shop.example/product/sku-1?a=1", "[2001:db8::1]:80": "https://shop.example/product/sku-1?a=1",
@@ -540,7 +544,6 @@ func TestOptionsAreChecked(t *testing.T) {
 		"Line":          func(o *Options) { o.Line = nil },
 		"public URL":    func(o *Options) { o.PublicURL = "queue.example" },
 		"cookie domain": func(o *Options) { o.CookieDomain = "x; y" },
-		"trusted proxy": func(o *Options) { o.TrustedProxies = []string{"x"} },
 	} {
 		o := ok
 		change(&o)

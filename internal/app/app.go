@@ -135,7 +135,7 @@ func (a *App) build(ctx context.Context) error {
 	}
 	var err error
 	if a.metrics, err = telemetry.New(telemetry.Sources{
-		StoreUp: a.storeUp, ClockSkew: a.clock.Skew, DroppedCounts: a.flusher.Dropped, Queues: a.board.On,
+		StoreUp: a.storeUp, ClockSkew: a.clock.Skew, DroppedCounts: a.flusher.Dropped, DroppedBeats: a.beats.Dropped, Queues: a.board.On,
 		SettingsVersion: func() int64 { return a.settings.Now().Version() }, DeadLetters: a.deadLetters(),
 	}); err != nil {
 		return err
@@ -253,24 +253,15 @@ func (a *App) openAdmin(ctx context.Context) error {
 }
 
 func (a *App) openGate() error {
-	var patterns itempattern.Patterns
-	for _, text := range a.cfg.ItemPatterns {
-		p, err := itempattern.Parse(text)
-		if err != nil {
-			return fmt.Errorf("--item-pattern %q: %w", text, err)
-		}
-		patterns = append(patterns, p)
+	patterns, err := itempattern.ParseAll(a.cfg.ItemPatterns)
+	if err != nil {
+		return fmt.Errorf("--item-pattern: %w", err)
 	}
-	proxies := make([]string, len(a.cfg.TrustedProxies))
-	for i, p := range a.cfg.TrustedProxies {
-		proxies[i] = p.String()
-	}
-	var err error
 	a.gate, err = gate.New(gate.Options{
 		Line: telling{a.store.line, a.endedByVisitor}, Asks: a.asks, Beats: a.beats, Board: a.board, Settings: a.settings,
 		Counter: a.counter, Trips: a.flusher, Keys: a.keys, Clock: a.clock, Patterns: patterns,
 		PublicURL: a.cfg.PublicURL.String(), CookieDomain: a.cfg.CookieDomain, PassCookie: a.cfg.PassCookie,
-		TrustedProxies: proxies, MaxStreams: a.cfg.MaxStreams,
+		TrustedProxies: a.cfg.TrustedProxies, MaxStreams: a.cfg.MaxStreams,
 		Connector: a.connector.get, StoreUp: a.storeUp, Synced: a.synced, Told: a.healed.Told, Recorder: recorder{a.metrics}, Log: a.log,
 	})
 	if err == nil {

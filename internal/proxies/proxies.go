@@ -3,7 +3,6 @@
 package proxies
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -12,23 +11,6 @@ import (
 
 // Trusted are the networks whose X-Forwarded-* is believed. The zero value believes none.
 type Trusted []netip.Prefix
-
-// Parse reads networks (10.0.0.0/8) and single addresses.
-func Parse(texts []string) (Trusted, error) {
-	var all Trusted
-	for _, s := range texts {
-		p, err := netip.ParsePrefix(s)
-		if err != nil {
-			a, errAddr := netip.ParseAddr(s)
-			if errAddr != nil {
-				return nil, fmt.Errorf("trusted proxy %q: not a network or an address", s)
-			}
-			p = netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen())
-		}
-		all = append(all, p.Masked())
-	}
-	return all, nil
-}
 
 // Trust reports whether the request comes straight from a trusted proxy. A peer on a unix socket is on this machine.
 func (t Trusted) Trust(r *http.Request) bool {

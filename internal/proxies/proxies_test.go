@@ -2,16 +2,16 @@ package proxies
 
 import (
 	"net/http/httptest"
-	"strings"
+	"net/netip"
 	"testing"
 )
 
 // B062: nobody but a trusted proxy is believed about where a request comes from.
 func TestClient(t *testing.T) {
 	t.Parallel()
-	trusted, err := Parse([]string{"127.0.0.0/8", "::1", "10.0.0.0/8", "fd00::/8"})
-	if err != nil {
-		t.Fatal(err)
+	var trusted Trusted
+	for _, network := range []string{"127.0.0.0/8", "::1/128", "10.0.0.0/8", "fd00::/8"} {
+		trusted = append(trusted, netip.MustParsePrefix(network))
 	}
 	for _, c := range []struct {
 		name, peer string
@@ -40,13 +40,6 @@ func TestClient(t *testing.T) {
 		if got := trusted.Client(r); got != c.client {
 			t.Errorf("%s: %s, want %s", c.name, got, c.client)
 		}
-	}
-}
-
-func TestParse(t *testing.T) {
-	t.Parallel()
-	if _, err := Parse([]string{"10.0.0.0/8", "nonsense"}); err == nil || !strings.Contains(err.Error(), "nonsense") {
-		t.Errorf("got %v", err)
 	}
 }
 

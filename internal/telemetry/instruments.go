@@ -59,6 +59,7 @@ func (m *Metrics) instruments(s Sources) error {
 		gauge("sluice_queues", "Queues that are on, as this node knows them.", func() float64 { return float64(s.Queues()) }),
 
 		counter("sluice_dropped_counts", "Requests whose count found no room or no store.", s.DroppedCounts),
+		counter("sluice_dropped_heartbeats", "Heartbeats of waiting visitors that found no room while the store was away.", s.DroppedBeats),
 		counter("sluice_shed", "Requests turned away because the node was full.", m.shed.Load),
 	} {
 		if err != nil {

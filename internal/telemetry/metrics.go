@@ -31,6 +31,7 @@ type Sources struct {
 	ClockSkew       func() time.Duration
 	SettingsVersion func() int64
 	DroppedCounts   func() int64
+	DroppedBeats    func() int64 // heartbeats
 	Queues          func() int64 // queues that are on
 	DeadLetters     func() int64 // messages to webhooks that were given up; nil = this node does not know
 }

@@ -29,7 +29,7 @@ func TestWhatMayBeCountedIsThereFromTheStart(t *testing.T) {
 	}
 	for _, name := range []string{
 		"sluice_store_up", "sluice_clock_skew_seconds", "sluice_settings_version", "sluice_queues",
-		"sluice_dropped_counts_total", "sluice_shed_total",
+		"sluice_dropped_counts_total", "sluice_dropped_heartbeats_total", "sluice_shed_total",
 	} {
 		p.is(t, name, 0)
 	}
@@ -47,11 +47,11 @@ func TestWhatOtherPartsKeepIsRead(t *testing.T) {
 	t.Parallel()
 	p := scrape(t, newMetrics(t, Sources{
 		StoreUp: func() bool { return true }, ClockSkew: func() time.Duration { return -1500 * time.Millisecond },
-		SettingsVersion: func() int64 { return 42 }, DroppedCounts: func() int64 { return 7 }, Queues: func() int64 { return 3 },
+		SettingsVersion: func() int64 { return 42 }, DroppedCounts: func() int64 { return 7 }, DroppedBeats: func() int64 { return 9 }, Queues: func() int64 { return 3 },
 	}))
 	for name, want := range map[string]float64{
 		"sluice_store_up": 1, "sluice_clock_skew_seconds": -1.5, "sluice_settings_version": 42,
-		"sluice_dropped_counts_total": 7, "sluice_queues": 3,
+		"sluice_dropped_counts_total": 7, "sluice_dropped_heartbeats_total": 9, "sluice_queues": 3,
 	} {
 		p.is(t, name, want)
 	}
