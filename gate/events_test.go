@@ -127,3 +127,15 @@ func TestStreamsAreBounded(t *testing.T) {
 		t.Errorf("a stranger: %d %s", b.status, b.raw)
 	}
 }
+
+func TestNoStreamsAtAll(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, nil, func(o *Options) { o.MaxStreams = NoStreams })
+	r.activate("sku-1")
+	c := r.browser()
+	c.want(c.check("sku-1"), "wait/queue_on")
+	if b := c.get("/v1/items/sku-1/events"); b.status != 503 || b.code != "too_many_streams" {
+		t.Errorf("a stream: %d %s", b.status, b.raw)
+	}
+	c.want(c.status("sku-1"), "wait/queue_on")
+}

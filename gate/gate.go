@@ -92,7 +92,7 @@ type Options struct {
 	CookieDomain   string          // "" = this host only
 	PassCookie     bool            // also set sluice_pass_<item>
 	TrustedProxies proxies.Trusted // whose X-Forwarded-* is believed
-	MaxStreams     int             // event streams at once; 0 = 10,000
+	MaxStreams     int             // event streams at once; 0 = 10,000, NoStreams = none
 
 	// Connector gives the customer id and the secret of sites with a connector made for Queue-it; "" or nil = there are none.
 	Connector func() (customerID, secret string)
@@ -104,7 +104,7 @@ type Options struct {
 	// Told is called with the instant (ms) up to which a visitor near the head was told to stay silent; nil = nobody
 	// wants to know. After a loss of the store nobody is let in before it.
 	Told     func(item queue.Item, untilMS int64)
-	Ready    func() bool // whether the node can serve, beside having settings and not draining; nil = always
+	Ready    func() bool // whether the node can serve, beside having settings and not draining; nil = while Synced
 	Recorder Recorder
 	Log      *slog.Logger // nil = slog.Default()
 }
@@ -131,6 +131,9 @@ type Gate struct {
 	drain    sync.Once
 	logged   atomic.Int64 // unix seconds of the last line about the store
 }
+
+// NoStreams is a MaxStreams that refuses each event stream: pages poll.
+const NoStreams = -1
 
 // passKeys are the keys in use, and what follows from them.
 type passKeys struct {
@@ -171,7 +174,7 @@ func New(o Options) (*Gate, error) {
 		o.Synced = func() bool { return true }
 	}
 	if o.Ready == nil {
-		o.Ready = func() bool { return true }
+		o.Ready = o.Synced
 	}
 	if o.Connector == nil {
 		o.Connector = func() (string, string) { return "", "" }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -534,6 +535,19 @@ func TestProbes(t *testing.T) {
 	want(503)
 	c := r.browser()
 	c.want(c.check("x"), "pass/queue_off") // requests in flight are answered all the same
+}
+
+func TestANodeIsNotReadyBeforeItsFirstLook(t *testing.T) {
+	t.Parallel()
+	var synced atomic.Bool
+	r := newRig(t, 1, nil, func(o *Options) { o.Synced = synced.Load })
+	if w := r.browser().do(http.MethodGet, "/readyz"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "starting") {
+		t.Errorf("before: %d %s", w.Code, w.Body)
+	}
+	synced.Store(true)
+	if w := r.browser().do(http.MethodGet, "/readyz"); w.Code != http.StatusOK {
+		t.Errorf("after: %d %s", w.Code, w.Body)
+	}
 }
 
 func TestOptionsAreChecked(t *testing.T) {

@@ -257,12 +257,16 @@ func (a *App) openGate() error {
 	if err != nil {
 		return fmt.Errorf("--item-pattern: %w", err)
 	}
+	streams := a.cfg.MaxStreams
+	if streams == 0 {
+		streams = gate.NoStreams
+	}
 	a.gate, err = gate.New(gate.Options{
 		Line: telling{a.store.line, a.endedByVisitor}, Asks: a.asks, Beats: a.beats, Board: a.board, Settings: a.settings,
 		Counter: a.counter, Trips: a.flusher, Keys: a.keys, Clock: a.clock, Patterns: patterns,
 		PublicURL: a.cfg.PublicURL.String(), CookieDomain: a.cfg.CookieDomain, PassCookie: a.cfg.PassCookie,
-		TrustedProxies: a.cfg.TrustedProxies, MaxStreams: a.cfg.MaxStreams,
-		Connector: a.connector.get, StoreUp: a.storeUp, Synced: a.synced, Told: a.healed.Told, Recorder: recorder{a.metrics}, Log: a.log,
+		TrustedProxies: a.cfg.TrustedProxies, MaxStreams: streams,
+		Connector: a.connector.get, StoreUp: a.storeUp, Synced: a.synced, Ready: a.looked, Told: a.healed.Told, Recorder: recorder{a.metrics}, Log: a.log,
 	})
 	if err == nil {
 		a.takePassKeys()

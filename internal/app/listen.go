@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
+	profiles "runtime/pprof"
 	"time"
+
+	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/internal/problem"
 )
@@ -57,25 +61,43 @@ func (a *App) open(flag, addr string, h http.Handler) (net.Addr, error) {
 		a.listeners.close()
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
-	a.listeners.nets = append(a.listeners.nets, l)
+	a.listeners.nets = append(a.listeners.nets, problem.Listener(l))
 	a.listeners.servers = append(a.listeners.servers, &http.Server{
 		Handler: h, MaxHeaderBytes: problem.MaxHeaders, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
-		IdleTimeout: 2 * time.Minute,
+		IdleTimeout: 2 * time.Minute, DisableGeneralOptionsHandler: true,
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 	})
 	return l.Addr(), nil
 }
 
 // ops serves what only operators may reach.
 func (a *App) ops() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", a.gate.Health)
-	mux.HandleFunc("GET /readyz", a.gate.Ready)
-	mux.Handle("GET /metrics", a.metrics.Handler())
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return mux
+	e := problem.NewEngine(a.log)
+	e.Use(problem.Identify, problem.Requests(slog.LevelDebug), problem.Recover, problem.Bound)
+	for path, h := range map[string]http.Handler{
+		"/healthz": http.HandlerFunc(a.gate.Health),
+		"/readyz":  http.HandlerFunc(a.gate.Ready),
+		"/metrics": a.metrics.Handler(),
+	} {
+		e.GET(path, gin.WrapH(h))
+		e.HEAD(path, gin.WrapH(h))
+	}
+	e.GET("/debug/pprof/", gin.WrapF(pprof.Index))
+	e.GET("/debug/pprof/:profile", func(c *gin.Context) {
+		switch name := c.Param("profile"); {
+		case name == "profile":
+			pprof.Profile(c.Writer, c.Request)
+		case name == "symbol":
+			pprof.Symbol(c.Writer, c.Request)
+		case name == "trace":
+			pprof.Trace(c.Writer, c.Request)
+		case profiles.Lookup(name) != nil:
+			pprof.Handler(name).ServeHTTP(c.Writer, c.Request)
+		default:
+			problem.NotFound(c)
+		}
+	})
+	return e
 }
 
 func (a *App) serve() {

@@ -149,7 +149,12 @@ func (a *App) storeUp() bool { return a.store.client == nil || a.probe.up.Load()
 
 func (a *App) synced() bool { return a.store.client == nil || a.fleet.synced.Load() }
 
+// looked reports whether the first look at the queues is over: all of them have been read from the store, or the store
+// is known to be away, and what was last known holds.
+func (a *App) looked() bool { return a.store.client == nil || a.fleet.looked.Load() }
+
 func (a *App) storeDown(err error) {
+	a.fleet.looked.Store(true)
 	a.log.Error("the store does not answer", "err", err)
 	a.events.Publish(admin.Event{Type: admin.StoreDown, Time: a.clock.Now(), Data: map[string]any{"node": a.cfg.NodeID}})
 }

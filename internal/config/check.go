@@ -35,7 +35,7 @@ func (f Flags) Serve() (Serve, error) {
 		PublicURL:           c.publicURL("public-url", f.PublicURL),
 		RedisURL:            c.redisURL("redis-url", f.RedisURL),
 		RedisPrefix:         c.word("redis-prefix", f.RedisPrefix, prefixForm),
-		RedisMinReplicas:    c.count("redis-min-replicas", f.RedisMinReplicas, 16),
+		RedisMinReplicas:    c.unbuilt("redis-min-replicas", c.count("redis-min-replicas", f.RedisMinReplicas, 16)),
 		DatabaseURL:         c.databaseURL("database-url", f.DatabaseURL),
 		DataDir:             c.given("data-dir", f.DataDir),
 		SecretKey:           c.keys("secret-key", f.SecretKey),
@@ -51,7 +51,7 @@ func (f Flags) Serve() (Serve, error) {
 		NodeID:              c.optional("node-id", f.NodeID, nodeForm),
 		LogLevel:            c.level("log-level", f.LogLevel),
 		LogFormat:           c.optional("log-format", f.LogFormat, formatForm),
-		TraceSampleRatio:    c.share("trace-sample-ratio", f.TraceSampleRatio),
+		TraceSampleRatio:    c.untraced("trace-sample-ratio", c.share("trace-sample-ratio", f.TraceSampleRatio)),
 		ShutdownTimeout:     c.duration("shutdown-timeout", f.ShutdownTimeout, 0, 10*time.Minute),
 	}
 	s.AutoMigrate = s.DatabaseURL == ""
@@ -285,6 +285,22 @@ func (c *checker) count(flag, v string, high int) int {
 		c.fail(flag, v, "")
 	}
 	return n
+}
+
+// unbuilt refuses a count above 0 of what is not there yet: nobody may count on it.
+func (c *checker) unbuilt(flag string, n int) int {
+	if n != 0 {
+		c.fail(flag, strconv.Itoa(n), "is not available in this version")
+	}
+	return n
+}
+
+// untraced refuses every share but the default until there are traces to take.
+func (c *checker) untraced(flag string, x float64) float64 {
+	if x != 0.01 {
+		c.fail(flag, strconv.FormatFloat(x, 'g', -1, 64), "is not available in this version, which takes no traces")
+	}
+	return x
 }
 
 func (c *checker) share(flag, v string) float64 {

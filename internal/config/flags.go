@@ -50,7 +50,7 @@ type Flags struct {
 	PublicURL        string `name:"public-url" placeholder:"URL" default:"http://localhost:8080" unit:"http:// or https:// with a host" help:"What visitors' browsers see."`
 	RedisURL         string `name:"redis-url" placeholder:"URL" secret:"true" unit:"redis://, rediss://, redis+sentinel://host:26379,…/master, redis+cluster://host:7000,…, unix://path" help:"Store of the lines." empty:"in this process: one node"`
 	RedisPrefix      string `name:"redis-prefix" placeholder:"TEXT" default:"sluice:" unit:"1 to 64 of A-Z a-z 0-9 . _ : -" help:"What every key in the store begins with."`
-	RedisMinReplicas string `name:"redis-min-replicas" placeholder:"N" default:"0" unit:"0 to 16 replicas" help:"Replicas that must have a join or an admission before it is answered."`
+	RedisMinReplicas string `name:"redis-min-replicas" placeholder:"N" default:"0" unit:"0" help:"Replicas that must have a join or an admission before it is answered. Not available in this version."`
 	Database
 	Signing
 	BootstrapAdminToken string   `name:"bootstrap-admin-token" placeholder:"TOKEN" secret:"true" unit:"8 to 256 printable characters" help:"Makes this API token an admin at start, for automation." empty:"none"`
@@ -61,11 +61,11 @@ type Flags struct {
 	TrustedProxies      string   `name:"trusted-proxies" placeholder:"LIST" default:"loopback" unit:"networks or addresses, comma-separated; loopback; none" help:"Whose X-Forwarded-* is believed."`
 	WebhookAllowPrivate string   `name:"webhook-allow-private" placeholder:"LIST" default:"none" unit:"networks or addresses, comma-separated; loopback; none" help:"Networks that are not public and to which webhooks may lead all the same."`
 	MoverTick           string   `name:"mover-tick" placeholder:"TIME" default:"250ms" unit:"50ms to 10s" help:"How often movers let people in."`
-	MaxStreams          string   `name:"max-streams" placeholder:"N" default:"10000" unit:"0 to 1000000 streams" help:"Most event streams at once; past it pages poll."`
+	MaxStreams          string   `name:"max-streams" placeholder:"N" default:"10000" unit:"0 to 1000000 streams" help:"Most event streams at once; past it pages poll, with 0 always."`
 	NodeID              string   `name:"node-id" placeholder:"TEXT" unit:"1 to 64 of A-Z a-z 0-9 . _ -" help:"Name of this node, unlike any other's." empty:"host name and a random part"`
 	LogLevel            string   `name:"log-level" placeholder:"LEVEL" default:"info" unit:"debug, info, warn, error" help:"Least level that is logged."`
 	LogFormat           string   `name:"log-format" placeholder:"FORMAT" unit:"text, json" help:"Form of the log." empty:"text on a terminal, else json"`
-	TraceSampleRatio    string   `name:"trace-sample-ratio" placeholder:"SHARE" default:"0.01" unit:"0 to 1" help:"Share of traces taken where a caller did not decide. Exporters by OTEL_* variables."`
+	TraceSampleRatio    string   `name:"trace-sample-ratio" placeholder:"SHARE" default:"0.01" unit:"0.01" help:"Share of traces taken where a caller did not decide. Not available in this version."`
 	ShutdownTimeout     string   `name:"shutdown-timeout" placeholder:"TIME" default:"15s" unit:"0s to 10m" help:"Longest drain after SIGTERM. A second signal ends at once."`
 	AutoMigrate         *bool    `name:"auto-migrate" negatable:"" unit:"true or false" help:"Bring the SQL schema up to date at start." empty:"true on SQLite, false on Postgres"`
 }

@@ -37,8 +37,16 @@ func Param(c *gin.Context, name string) string {
 	return v
 }
 
-// NotFound answers 404 not_found.
-func NotFound(c *gin.Context) { Answer(c, ErrNotFound) }
+// NotFound answers 404 not_found. `OPTIONS *`, which asks whether the server as a whole is there, is answered that it is;
+// set the server's DisableGeneralOptionsHandler, so that it comes here.
+func NotFound(c *gin.Context) {
+	if c.Request.Method == http.MethodOptions && c.Request.RequestURI == "*" {
+		c.Writer.Header().Set("Cache-Control", "no-store")
+		c.Status(http.StatusNoContent)
+		return
+	}
+	Answer(c, ErrNotFound)
+}
 
 // MethodNotAllowed answers 405 method_not_allowed; gin has set Allow.
 func MethodNotAllowed(c *gin.Context) { Answer(c, ErrMethodNotAllowed) }
@@ -64,6 +72,7 @@ func Bound(c *gin.Context) {
 		return
 	}
 	if r.ContentLength > MaxBody {
+		c.Writer.Header().Set("Connection", "close") // else the server waits for the body before it sends the answer
 		Answer(c, ErrBodyTooLarge)
 		return
 	}

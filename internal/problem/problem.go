@@ -44,6 +44,7 @@ type kind struct {
 
 // table is the one list of codes; docs/errors.md explains each.
 var table = map[string]kind{
+	"bad_request":              {http.StatusBadRequest, "Not an HTTP request", true},
 	"invalid_item":             {http.StatusBadRequest, "Not an item id", true},
 	"invalid_visitor":          {http.StatusBadRequest, "Not a visitor id", true},
 	"invalid_pattern":          {http.StatusBadRequest, "Not a pattern", true},
@@ -73,8 +74,11 @@ var table = map[string]kind{
 	"stale_etag":               {http.StatusPreconditionFailed, "Changed meanwhile", true},
 	"body_too_large":           {http.StatusRequestEntityTooLarge, "The body is too large", true},
 	"headers_too_large":        {http.StatusRequestHeaderFieldsTooLarge, "The headers are too large", true},
+	"expectation_failed":       {http.StatusExpectationFailed, "The expectation cannot be met", true},
 	"too_many_places":          {http.StatusTooManyRequests, "Too many places from one address", true},
 	"too_many_logins":          {http.StatusTooManyRequests, "Too many failed sign-ins", true},
+	"unsupported_coding":       {http.StatusNotImplemented, "The transfer coding is not supported", true},
+	"unsupported_version":      {http.StatusHTTPVersionNotSupported, "The version of HTTP is not supported", true},
 	"too_many_streams":         {http.StatusServiceUnavailable, "Too many event streams", true},
 	"sso_unavailable":          {http.StatusServiceUnavailable, "Single sign-on cannot be reached", true},
 	"store_down":               {http.StatusServiceUnavailable, "The store cannot be reached", true},
