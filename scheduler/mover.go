@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// mostMoved is the most visitors of one step, which bounds its time in the store to two milliseconds.
-	mostMoved = 300
+	// mostMoved is the most visitors of one step, which bounds its time in the store to two milliseconds, also where
+	// the line is long and the processor's caches hold nothing of it.
+	mostMoved = 150
 	// mostSteps bounds the steps of one item in one tick, so that no item keeps the others waiting.
 	mostSteps = 100
 	// batch is how many items go to the store in one call.

@@ -60,7 +60,7 @@ func storeLine(store *redis.Client, now clock.Clock) *redisline.Line {
 const allTheTime = 10 * time.Minute
 
 // batchOf is how many people one call of seed puts into line.
-const batchOf = 200
+const batchOf = 100
 
 // seed puts n newcomers into the line of an item whose queue is on, in batches, without any node. Each is told of each who is in
 // line.

@@ -10,8 +10,9 @@ import (
 	"github.com/sluicehq/sluice/queue"
 )
 
-// mostAsks is the most asks of one call: about a millisecond of the store's time.
-const mostAsks = 200
+// mostAsks is the most asks of one call: about half a millisecond of the store's time, and less than two where the processor's caches
+// hold nothing of a long line.
+const mostAsks = 100
 
 // asker is the part of a line that Asks needs.
 type asker interface {

@@ -115,11 +115,11 @@ func TestWhateverCameMeanwhileIsTheNextCall(t *testing.T) {
 		if got := line.sizes("sku-1"); !slices.Equal(got, []int{1}) {
 			t.Fatalf("calls of %d, want the first alone: one call at a time", got)
 		}
-		for range 4 {
+		for range 6 {
 			line.let["sku-1"] <- nil
 			synctest.Wait()
 		}
-		if got := line.sizes("sku-1"); !slices.Equal(got, []int{1, 200, 200, 50}) {
+		if got := line.sizes("sku-1"); !slices.Equal(got, []int{1, 100, 100, 100, 100, 50}) {
 			t.Fatalf("calls of %d", got)
 		}
 		want := 0
@@ -135,7 +135,7 @@ func TestWhateverCameMeanwhileIsTheNextCall(t *testing.T) {
 		late := askers(t.Context(), a, "sku-1", 1000, 1)
 		line.let["sku-1"] <- nil
 		synctest.Wait()
-		late[0].is(t, 1000, 5)
+		late[0].is(t, 1000, 7)
 		for i := range a.shards {
 			if n := len(a.shards[i].items); n != 0 {
 				t.Errorf("shard %d remembers %d items of which nobody asks", i, n)
@@ -191,7 +191,7 @@ func TestAnErrorIsThatOfItsBatchAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		line := newSlowLine("sku-1")
 		a := NewAsks(line, time.Minute)
-		all := askers(t.Context(), a, "sku-1", 0, 250)
+		all := askers(t.Context(), a, "sku-1", 0, 150)
 		line.let["sku-1"] <- nil
 		line.let["sku-1"] <- queue.ErrStoreDown.Because(errors.New("broken"))
 		line.let["sku-1"] <- nil
@@ -200,7 +200,7 @@ func TestAnErrorIsThatOfItsBatchAlone(t *testing.T) {
 			switch {
 			case i == 0:
 				o.is(t, i, 1)
-			case i > 200:
+			case i > 100:
 				o.is(t, i, 3)
 			case !errors.Is(o.err, queue.ErrStoreDown) || o.reply != Reply{}:
 				t.Errorf("visitor %d: %+v", i, *o)
