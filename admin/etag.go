@@ -10,8 +10,8 @@ import (
 
 var errStale = fault.New("stale_etag", "It has changed since you read it. Read it again, then write.")
 
-// etag names the content of a policy or a sale, so that all nodes agree and a write that changes nothing keeps it.
-func etag(v any) string {
+// ETag names the content of a policy or a sale, so that all nodes agree and a write that changes nothing keeps it.
+func ETag(v any) string {
 	sum := sha256.Sum256([]byte(jsonText(v)))
 	return `"` + hex.EncodeToString(sum[:8]) + `"`
 }
@@ -24,7 +24,7 @@ func ifMatch(lines []string, now any, exists bool) error {
 		return nil
 	}
 	if exists {
-		have := etag(now)
+		have := ETag(now)
 		for _, tag := range strings.Split(strings.Join(lines, ","), ",") {
 			if tag = strings.TrimSpace(tag); tag == have || tag == "*" {
 				return nil

@@ -79,7 +79,7 @@ func (a *Admin) getPolicy(c *gin.Context) error {
 }
 
 func answerPolicy(c *gin.Context, status int, pattern queue.Pattern, policy queue.Policy) error {
-	c.Header("ETag", etag(policy))
+	c.Header("ETag", ETag(policy))
 	c.JSON(status, policyView{pattern, policy})
 	return nil
 }

@@ -111,7 +111,7 @@ func (a *Admin) getSale(c *gin.Context) error {
 }
 
 func (a *Admin) answerSale(c *gin.Context, status int, p *sale.Plan) error {
-	c.Header("ETag", etag(p.Form()))
+	c.Header("ETag", ETag(p.Form()))
 	c.JSON(status, ViewSale(p, a.o.Clock.Now()))
 	return nil
 }

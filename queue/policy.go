@@ -2,9 +2,7 @@ package queue
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
-	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -101,39 +99,20 @@ func (p Policy) Validate() error {
 			err = ErrInvalidPolicy.With(field + " must be " + want + ".")
 		}
 	}
-	whole := func(field string, v, lo, hi int64) {
-		if v < lo || v > hi {
-			bad(field, fmt.Sprintf("a whole number from %d to %d", lo, hi))
-		}
-	}
-	number := func(field string, v, lo, hi float64) {
-		if math.IsNaN(v) || v < lo || v > hi {
-			bad(field, fmt.Sprintf("a number from %g to %.10g", lo, hi))
-		}
-	}
 	if !slices.Contains([]Mode{ModeAuto, ModeOn, ModeOff}, p.Mode) {
 		bad("mode", "auto, on or off")
 	}
-	whole("trigger_requests", p.TriggerRequests, 1, MaxNumber)
-	whole("trigger_window_seconds", p.TriggerWindowSeconds, 1, 600)
-	whole("trigger_new_visitors_per_minute", p.TriggerNewVisitorsPerMinute, 0, MaxNumber)
-	whole("trigger_active_users", p.TriggerActiveUsers, 0, MaxNumber)
-	number("release_ratio", p.ReleaseRatio, 0, 1)
-	whole("release_after_seconds", p.ReleaseAfterSeconds, 0, 86400)
-	number("inflow_per_second", p.InflowPerSecond, 0, MaxNumber)
-	whole("max_active_users", p.MaxActiveUsers, 0, MaxNumber)
-	whole("session_seconds", p.SessionSeconds, 30, 86400)
-	whole("claim_seconds", p.ClaimSeconds, 10, 3600)
-	whole("abandon_seconds", p.AbandonSeconds, 30, 86400)
-	whole("return_seconds", p.ReturnSeconds, 0, 86400)
-	whole("max_waiting", p.MaxWaiting, 0, MaxNumber)
+	for _, n := range numbers {
+		if !n.Fits(n.Of(p)) {
+			bad(n.Field, n.Range())
+		}
+	}
 	if p.Order != Fifo && p.Order != Random {
 		bad("order", "fifo or random")
 	}
 	if p.OnStoreFailure != FailOpen && p.OnStoreFailure != FailClosed {
 		bad("on_store_failure", "open or closed")
 	}
-	whole("poll_budget_per_second", p.PollBudgetPerSecond, 0, MaxNumber)
 	for _, list := range []struct {
 		field   string
 		origins []Origin

@@ -14,7 +14,9 @@ var sections = []struct {
 	least      sqlstore.Role
 }{
 	{"items", "/", sqlstore.Viewer},
+	{"policies", "/policies", sqlstore.Viewer},
 	{"switch", "/switch", sqlstore.Viewer},
+	{"people", "/people", sqlstore.Admin},
 }
 
 // Menu lists what the reader may open.

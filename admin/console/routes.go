@@ -24,7 +24,7 @@ type route struct {
 
 // table is the whole console on one screen.
 func (c *Console) table() []route {
-	const viewer, operator = sqlstore.Viewer, sqlstore.Operator
+	const viewer, marketer, operator, admin = sqlstore.Viewer, sqlstore.Marketer, sqlstore.Operator, sqlstore.Admin
 	return []route{
 		{"GET", "/", viewer, c.overview},
 		{"GET", "/live", viewer, c.liveOverview},
@@ -38,8 +38,23 @@ func (c *Console) table() []route {
 		{"GET", "/items/:item/visitor", viewer, c.visitor},
 		{"POST", "/items/:item/visitor", operator, c.revoke},
 
+		{"GET", "/policies", viewer, c.policies},
+		{"GET", "/policy", viewer, c.policy},
+		{"POST", "/policy", marketer, c.savePolicy}, // marketer: the waiting page alone
+		{"GET", "/policy/delete", operator, c.askDeletePolicy},
+		{"POST", "/policy/delete", operator, c.deletePolicy},
+
 		{"GET", "/switch", viewer, c.allItems},
 		{"POST", "/switch", operator, c.setAllItems},
+
+		{"GET", "/people", admin, c.people},
+		{"POST", "/people/users", admin, c.addUser},
+		{"GET", "/people/users/:id", admin, c.askUser},
+		{"POST", "/people/users/:id/role", admin, c.changeUser},
+		{"POST", "/people/users/:id/link", admin, c.linkUser},
+		{"POST", "/people/users/:id/delete", admin, c.deleteUser},
+		{"POST", "/people/tokens", admin, c.addToken},
+		{"POST", "/people/tokens/:id/delete", admin, c.deleteToken},
 	}
 }
 
