@@ -66,7 +66,7 @@ func newRig(t *testing.T) *rig {
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		MoverTick:      250 * time.Millisecond, MaxStreams: 100, NodeID: "node", ShutdownTimeout: 15 * time.Second, AutoMigrate: true,
 	}
-	r.node, err = app.New(t.Context(), app.Options{Config: cfg, Log: slog.New(slog.NewTextHandler(r.log, nil))})
+	r.node, err = app.New(t.Context(), app.Options{Config: cfg, Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,4 +226,13 @@ func (r *rig) policy(pattern string, fields map[string]any) {
 func (r *rig) act(item, action string, body any) {
 	r.t.Helper()
 	r.api(http.MethodPost, fmt.Sprintf("/items/%s/%s", item, action), body)
+}
+
+func readAll(t *testing.T, resp *http.Response) string {
+	t.Helper()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }

@@ -239,8 +239,9 @@ func (p *Page) Click(selector string) {
 // Fill types a value into a field, in place of what stands there.
 func (p *Page) Fill(selector, value string) {
 	p.tb.Helper()
-	at := chromedp.CSS(selector)
-	p.do(chromedp.WaitVisible(at), chromedp.SetValue(at, ""), chromedp.SendKeys(at, value))
+	p.do(chromedp.WaitVisible(chromedp.CSS(selector)))
+	Evaluate[bool](p, fmt.Sprintf("(e => (e.focus(), e.select(), true))(document.querySelector(%q))", selector))
+	p.do(chromedp.KeyEvent(value))
 }
 
 // Press sends keys to what has the focus.
