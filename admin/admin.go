@@ -45,6 +45,7 @@ type Options struct {
 	Board     *queue.Board
 	Clock     clock.Clock   // nil = clock.System
 	Every     time.Duration // between two looks at the database for what other processes wrote; 0 = 500 ms
+	Heartbeat time.Duration // between two signs of life of an event stream, at which it also ends for who may not listen any more; 0 = 15 s
 	Events    *Events       // nil = its own
 	// Reserved gives the active users of an item at this moment: who is inside when its queue turns on. nil = nobody.
 	Reserved func(context.Context, queue.Item) int64
@@ -94,6 +95,9 @@ func New(ctx context.Context, o Options) (*Admin, error) {
 	}
 	if o.Every == 0 {
 		o.Every = 500 * time.Millisecond
+	}
+	if o.Heartbeat == 0 {
+		o.Heartbeat = 15 * time.Second
 	}
 	if o.Events == nil {
 		o.Events = new(Events)

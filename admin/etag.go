@@ -3,6 +3,7 @@ package admin
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"github.com/sluicehq/sluice/internal/fault"
@@ -17,19 +18,36 @@ func ETag(v any) string {
 }
 
 // ifMatch checks the lines of If-Match (RFC 9110, 13.1.1): errStale where there are any and they name neither what
-// is there nor, by *, anything that exists. The comparison is strong: a weak tag matches nothing. Without lines every write
-// goes through.
+// is there nor, by *, anything that exists. The comparison is strong: a weak tag matches nothing. Without lines every
+// write goes through.
 func ifMatch(lines []string, now any, exists bool) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	if exists {
-		have := ETag(now)
-		for _, tag := range strings.Split(strings.Join(lines, ","), ",") {
-			if tag = strings.TrimSpace(tag); tag == have || tag == "*" {
-				return nil
-			}
-		}
+	field := strings.Join(lines, ",")
+	if exists && (strings.Trim(field, " \t") == "*" || slices.Contains(strongTags(field), ETag(now))) {
+		return nil
 	}
 	return errStale
+}
+
+// strongTags lists the strong entity tags of a list, as they are written (RFC 9110, 8.8.3): a comma inside the quotes
+// belongs to the tag. What cannot be read, and all that follows it, names nothing.
+func strongTags(list string) (tags []string) {
+	for {
+		list = strings.TrimLeft(list, " \t,")
+		rest, weak := strings.CutPrefix(list, "W/")
+		inside, opened := strings.CutPrefix(rest, `"`)
+		end := strings.IndexByte(inside, '"')
+		if !opened || end < 0 {
+			return tags
+		}
+		if !weak {
+			tags = append(tags, rest[:end+2])
+		}
+		list = strings.TrimLeft(inside[end+1:], " \t")
+		if list != "" && list[0] != ',' {
+			return tags
+		}
+	}
 }

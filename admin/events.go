@@ -50,13 +50,10 @@ func (e Event) data() map[string]any {
 	}
 	if h := e.Header; h != nil {
 		data["state"], data["generation"], data["cause"], data["by"] = h.State, h.Generation, h.Cause, h.By
-		data["activated_at"] = msInstant(h.ActivatedMS)
-	}
-	if e.Counts != nil {
-		data["books"] = booksOf(*e.Counts)
-	}
-	if e.Reason != "" {
-		data["reason"] = e.Reason
+		data["activated_at"], data["reason"], data["books"] = msInstant(h.ActivatedMS), orNil(e.Reason), nil
+		if e.Counts != nil {
+			data["books"] = booksOf(*e.Counts)
+		}
 	}
 	return data
 }

@@ -3,6 +3,7 @@ package admin
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -157,6 +158,46 @@ func TestStream(t *testing.T) {
 	f.o.Events.Close()
 	if got := next(); got != "the end" {
 		t.Errorf("after the close: %q", got)
+	}
+}
+
+// A stream ends with the token or the session that it was asked for with.
+func TestAStreamEndsWithItsToken(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, func(o *Options) { o.Heartbeat = 5 * time.Millisecond })
+	server := httptest.NewServer(f.Handler())
+	defer server.Close()
+	ann := f.user("ann", sqlstore.Viewer)
+	made := f.do("POST", base+"/tokens", `{"name":"listener","role":"viewer"}`).want(t, 201, "")
+	for _, tc := range []struct{ name, header, value, ends string }{
+		{"a token", "Authorization", "Bearer " + made.JSON["token"].(string), "/tokens/" + made.JSON["id"].(string)},
+		{"a session", "Cookie", f.signedInAs("ann"), "/users/" + ann},
+	} {
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", server.URL+base+"/events", nil)
+		r.Header.Set(tc.header, tc.value)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(resp.Body)
+		for lines.Scan() && lines.Text() != ": still here" {
+		}
+		f.do("DELETE", base+tc.ends, "").want(t, 204, "")
+		for lines.Scan() { // to its end
+		}
+		if err := lines.Err(); err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+		resp.Body.Close()
+	}
+}
+
+// No field is left out because there is nothing to say.
+func TestEventsHaveAllFields(t *testing.T) {
+	t.Parallel()
+	b, err := json.Marshal(Event{Type: QueueReleased, Item: "x", Time: start, Header: &queue.Header{Item: "x"}})
+	if err != nil || !strings.Contains(string(b), `"books":null`) || !strings.Contains(string(b), `"reason":null`) || !strings.Contains(string(b), `"activated_at":null`) {
+		t.Errorf("%s %v", b, err)
 	}
 }
 

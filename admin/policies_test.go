@@ -177,6 +177,13 @@ func TestIfMatch(t *testing.T) {
 		{"another", `"other"`, 412},
 		{"a list without its own", `"a", "b"`, 412},
 		{"its own, weak: the comparison is strong", `W/` + tag, 412},
+		{"its own after a weak one", `W/"other", ` + tag, 200},
+		{"its own after one with a comma in it", `"a, b", ` + tag, 200},
+		{"its own in a list with empty places", `, ,` + tag + `,`, 200},
+		{"its own inside another", `"a,` + tag + `"`, 412},
+		{"its own without quotes", strings.Trim(tag, `"`), 412},
+		{"any, in a list", `"a", *`, 412},
+		{"its own cut off", tag[:len(tag)-1], 412},
 		{"nonsense", `x`, 412},
 		{"nothing in it", ``, 412},
 	} {

@@ -9,12 +9,12 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/internal/fault"
+	"github.com/sluicehq/sluice/internal/sqlstore"
 )
 
 const (
 	mostStreams   = 100
 	streamBacklog = 256
-	heartbeat     = 15 * time.Second
 )
 
 var errTooManyStreams = fault.New("too_many_streams", "There are 100 event streams already.")
@@ -41,7 +41,7 @@ func (a *Admin) stream(c *gin.Context) error {
 		return nil // the listener has gone
 	}
 	c.Writer.Flush()
-	beat := time.NewTicker(heartbeat)
+	beat := time.NewTicker(a.o.Heartbeat)
 	defer beat.Stop()
 	for {
 		var err error
@@ -49,6 +49,10 @@ func (a *Admin) stream(c *gin.Context) error {
 		case <-c.Request.Context().Done():
 			return nil
 		case <-beat.C:
+			// Whoever asked may have been taken the token or the session away since.
+			if who, known := a.Identify(c.Request); !known || !who.May(sqlstore.Viewer) {
+				return nil
+			}
 			_, err = fmt.Fprint(c.Writer, ": still here\n\n")
 		case e, ok := <-sub.C:
 			if !ok {

@@ -425,13 +425,21 @@ func TestModes(t *testing.T) {
 func TestAGlobTurnsOnNoMoreThanItsShare(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, mode(queue.ModeOn))
-	for i := range mostByGlob {
-		r.nodes[0].board.Put(queue.Header{Item: queue.Item(fmt.Sprint("x", i)), State: queue.Open, Version: 1})
+	board := r.nodes[0].board
+	for i := range mostByGlob { // of operators, and not of the glob
+		board.Put(queue.Header{Item: queue.Item(fmt.Sprint("x", i)), State: queue.Open, Version: 1, Cause: queue.ByOperator})
 	}
 	c := r.browser()
-	c.want(c.check("made-up"), "pass/queue_off")
+	c.want(c.check("made-up-1"), "wait/queue_on")
+	for i := range mostByGlob {
+		board.Put(queue.Header{Item: queue.Item(fmt.Sprint("x", i)), State: queue.Open, Version: 2, Cause: queue.ByMode})
+	}
+	r.pass(recountEvery)
+	c.want(c.check("made-up-2"), "pass/queue_off")
 	r.policy("named", mode(queue.ModeOn))
 	c.want(c.check("named"), "wait/queue_on")
+	r.policy("tickets-*", mode(queue.ModeOn)) // another glob has a share of its own
+	c.want(c.check("tickets-1"), "wait/queue_on")
 }
 
 func TestTheSwitchOverAll(t *testing.T) {

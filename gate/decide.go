@@ -60,9 +60,6 @@ func (q *question) release() {
 	questionPool.Put(q)
 }
 
-// mostByGlob is how many queues the mode of a glob turns on at once: made-up item ids must not fill the store.
-const mostByGlob = 10_000
-
 // decide says what the visitor is answered. ErrNoPlace where there is nothing to say of one who only asks for a place.
 func (g *Gate) decide(ctx context.Context, q *question) (verdict, error) {
 	h := g.Board.Get(q.item)
@@ -146,7 +143,7 @@ func (g *Gate) activate(ctx context.Context, q *question) (queue.Header, error) 
 	if !g.StoreUp() {
 		return queue.Header{}, queue.ErrStoreDown
 	}
-	if !q.pattern.Exact() && g.Board.On() >= mostByGlob {
+	if !q.pattern.Exact() && !g.globs.take(q.pattern, g.Board, g.Settings.Now().Policies(), g.base.Now()) {
 		return queue.Header{Item: q.item}, nil
 	}
 	got, err, _ := g.activations.Do(string(q.item), func() (any, error) {

@@ -124,6 +124,7 @@ type Gate struct {
 
 	tables      tables
 	flows       flows
+	globs       globs
 	activations singleflight.Group
 
 	streams  atomic.Int64

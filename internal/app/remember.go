@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sluicehq/sluice/internal/atomicfile"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -36,17 +37,13 @@ func loadQueues(dir string) (remembered, error) {
 	return r, nil
 }
 
-// saveQueues writes the file anew, by a rename, so that a crash leaves the old or the new one.
+// saveQueues writes the file so that a crash at any instant leaves the old or the new one.
 func saveQueues(dir string, r remembered) error {
 	b, err := json.Marshal(r)
+	if err == nil {
+		err = atomicfile.Write(dir, queuesFile, b)
+	}
 	if err != nil {
-		return fmt.Errorf("save queues: %w", err)
-	}
-	path := filepath.Join(dir, queuesFile)
-	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
-		return fmt.Errorf("save queues: %w", err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
 		return fmt.Errorf("save queues: %w", err)
 	}
 	return nil

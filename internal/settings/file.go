@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/sluicehq/sluice/internal/atomicfile"
 )
 
 // FileName is that of the last known settings in the data folder, from which a node starts while the store is away.
@@ -26,32 +28,10 @@ var ErrOtherOwner = errors.New("the store holds the settings of another database
 // SaveFile writes the settings into the data folder so that a crash at any instant leaves the old or the new file.
 func SaveFile(dir string, s *Settings) error {
 	body, err := s.Encode()
-	if err != nil {
-		return fmt.Errorf("save settings: %w", err)
-	}
-	f, err := os.CreateTemp(dir, FileName+".*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("save settings: %w", err)
-	}
-	_, err = f.Write(body)
-	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, FileName))
+		err = atomicfile.Write(dir, FileName, body)
 	}
 	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("save settings: %w", err)
-	}
-	return syncDir(dir)
-}
-
-// syncDir makes the rename last.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("save settings: %w", err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
 		return fmt.Errorf("save settings: %w", err)
 	}
 	return nil
