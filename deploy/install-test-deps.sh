@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the tests need beside Go: redis-server 7.0 or newer, Postgres 13 or newer, nginx, Caddy (built from its Go
-# module into bin/test), and the npm packages of the tests that run JavaScript. It says what it installs, starts no service,
-# and does nothing where all are there.
+# Installs what the tests need beside Go: redis-server 7.0 or newer, Postgres 13 or newer, Chromium, nginx, Caddy (built from
+# its Go module into bin/test), and the npm packages of the tests that run JavaScript. It says what it installs, starts no
+# service, and does nothing where all are there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,6 +23,7 @@ postgres() { # Postgres' major version, 0 = none; Debian keeps it out of PATH
 missing=()
 if [ "$(redis)" = 0 ]; then missing+=(redis-server); fi
 if [ "$(postgres)" = 0 ]; then missing+=(postgresql); fi
+if ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then missing+=(chromium); fi
 if ! PATH="$PATH:/usr/sbin" command -v nginx >/dev/null; then missing+=(nginx); fi
 
 if [ ${#missing[@]} -gt 0 ]; then

@@ -12,7 +12,7 @@ import (
 )
 
 // errMissing says that there is no Postgres here.
-var errMissing = errors.New("Postgres is not installed (deploy/install-test-deps.sh installs it)")
+var errMissing = errors.New("no Postgres here (deploy/install-test-deps.sh installs it)")
 
 // binaries is the folder of postgres and initdb: that of PATH, else the newest of the places where Debian puts them,
 // which are not in PATH.
