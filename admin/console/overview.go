@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -82,8 +83,8 @@ func readOverviewQuery(v url.Values) overviewQuery {
 	return q
 }
 
-// Encode writes the query of an address, without what goes without saying.
-func (q overviewQuery) Encode() string {
+// Encode writes the query of an address, without what goes without saying. It is encoded: a template must not do so again.
+func (q overviewQuery) Encode() template.URL {
 	v := url.Values{}
 	set := func(name, value, usual string) {
 		if value != usual {
@@ -97,11 +98,11 @@ func (q overviewQuery) Encode() string {
 		v.Set("order", "up")
 	}
 	set("page", strconv.Itoa(q.Page), "1")
-	return v.Encode()
+	return template.URL(v.Encode())
 }
 
 // By gives the query of a click on a column: sorted by it, the other way round where it is already.
-func (q overviewQuery) By(column string) string {
+func (q overviewQuery) By(column string) template.URL {
 	q.Up = q.Sort == column && !q.Up || q.Sort != column && column == "item"
 	q.Sort, q.Page = column, 1
 	return q.Encode()
@@ -119,7 +120,7 @@ func (q overviewQuery) Order(column string) string {
 }
 
 // To gives the query of another page.
-func (q overviewQuery) To(page int) string {
+func (q overviewQuery) To(page int) template.URL {
 	q.Page = page
 	return q.Encode()
 }
