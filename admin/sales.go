@@ -81,7 +81,10 @@ func localOf(p *sale.Plan, o sale.Occurrence) localTimes {
 	return localTimes{text(o.PrequeueMS), text(o.OpensMS), text(o.ClosesMS)}
 }
 
-var errNoSale = sqlstore.ErrNotFound.With("There is no sale of this id.")
+var (
+	errSalesOff = problem.ErrNotAvailable.With("Sales are not carried out by this version, so none can be planned.")
+	errNoSale   = sqlstore.ErrNotFound.With("There is no sale of this id.")
+)
 
 // listSales is GET /sales: all of them, by the time at which they are on or will be; those that are over come last.
 func (a *Admin) listSales(c *gin.Context) error {
@@ -118,6 +121,9 @@ func (a *Admin) answerSale(c *gin.Context, status int, p *sale.Plan) error {
 
 // postSale is POST /sales: a new sale under an id of its own.
 func (a *Admin) postSale(c *gin.Context) error {
+	if !a.o.Sales {
+		return errSalesOff
+	}
 	body, err := problem.ReadBody(c)
 	if err != nil {
 		return err
@@ -132,6 +138,9 @@ func (a *Admin) postSale(c *gin.Context) error {
 
 // putSale is PUT /sales/{id}: the whole sale; it is made where there is none of the id.
 func (a *Admin) putSale(c *gin.Context) error {
+	if !a.o.Sales {
+		return errSalesOff
+	}
 	body, err := problem.ReadBody(c)
 	if err != nil {
 		return err
