@@ -1,6 +1,14 @@
 package queue
 
-import "github.com/sluicehq/sluice/internal/fault"
+import (
+	"errors"
+
+	"github.com/sluicehq/sluice/internal/fault"
+)
+
+// ErrDamaged says that what the store keeps of an item is not what a line writes. It is that item's trouble alone, and
+// for the log only; Switch with Restore mends it.
+var ErrDamaged = errors.New("what the store keeps of the item is damaged")
 
 // What a line, a policy or an item id can be refused for.
 var (

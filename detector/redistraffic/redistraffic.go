@@ -23,10 +23,6 @@ var countSource string
 
 var countScript = redisline.NewScript(countSource, "windows", "turns")
 
-// slots is how many HyperLogLogs of active visitors take turns; two neighbours are a 24th of the session apart, which
-// bounds the error of the count of active users to that part of them.
-const slots = 25
-
 // mostInPipe is how many samples go out in one round trip.
 const mostInPipe = 100
 
@@ -76,6 +72,13 @@ func (t *Traffic) pipe(ctx context.Context, samples []detector.Sample) ([]detect
 	var verdicts []detector.Verdict
 	for i, cmd := range cmds {
 		v, err := read(samples[i].Item, cmd)
+		if errors.Is(err, queue.ErrDamaged) && t.line.Mend(ctx, samples[i].Item) == nil {
+			if again, sendErr := t.send(ctx, samples[i:i+1]); len(again) == 1 {
+				v, err = read(samples[i].Item, again[0])
+			} else {
+				err = sendErr
+			}
+		}
 		if errors.Is(err, queue.ErrStoreDown) {
 			return verdicts, err
 		}
@@ -100,12 +103,7 @@ func (t *Traffic) send(ctx context.Context, samples []detector.Sample) ([]*redis
 }
 
 func (t *Traffic) keys(item queue.Item) []string {
-	keys := t.line.Keys(item)
-	active := keys[len(keys)-1]
-	for i := range slots {
-		keys = append(keys, active+":"+strconv.Itoa(i))
-	}
-	return keys
+	return append(t.line.Keys(item), t.line.ActiveKeys(item)...)
 }
 
 func (t *Traffic) args(s detector.Sample) ([]any, error) {

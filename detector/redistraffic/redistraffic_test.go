@@ -1,6 +1,7 @@
 package redistraffic_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -241,18 +242,24 @@ func TestAnItemWithAKeyOfTheWrongTypeDelaysNoOther(t *testing.T) {
 	s := redistest.Shared(t)
 	line := redisline.New(redisline.Options{Client: s.Client(), Prefix: s.Prefix()})
 	traffic := redistraffic.New(s.Client(), line)
-	if err := s.Client().Set(t.Context(), s.Prefix()+"{bad}:traffic", "x", 0).Err(); err != nil {
-		t.Fatal(err)
+	for _, key := range []string{"{bad}:traffic", "{worse}:queue"} {
+		if err := s.Client().Set(t.Context(), s.Prefix()+key, "x", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	limits := queue.DefaultPolicy().Limits(1)
 	got, err := traffic.Flush(t.Context(), []detector.Sample{
 		{Item: "bad", Limits: limits, Node: "a", Seq: 1, Counts: []detector.Bucket{{N: 1}}},
-		{Item: "good", Limits: limits, Node: "a", Seq: 2, Counts: []detector.Bucket{{N: 600}}},
+		{Item: "worse", Limits: limits, Node: "a", Seq: 2, Counts: []detector.Bucket{{N: 1}}},
+		{Item: "good", Limits: limits, Node: "a", Seq: 3, Counts: []detector.Bucket{{N: 600}}},
 	})
-	if err != nil || len(got) != 2 {
+	if err != nil || len(got) != 3 {
 		t.Fatalf("%d verdicts, %v", len(got), err)
 	}
-	if got[0].Err == nil || !got[1].Activated {
-		t.Errorf("verdicts %+v", got)
+	if got[0].Err != nil || got[0].Requests != 1 {
+		t.Errorf("traffic that is none is begun anew: %+v", got[0])
+	}
+	if !errors.Is(got[1].Err, queue.ErrDamaged) || !got[2].Activated {
+		t.Errorf("verdicts %+v", got[1:])
 	}
 }

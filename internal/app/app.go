@@ -165,7 +165,7 @@ func (a *App) assemble() {
 	a.counter = detector.NewCounter()
 	a.share = scheduler.NewShare(a.cfg.NodeID)
 	a.flusher = detector.NewFlusher(detector.FlusherOptions{
-		Counter: a.counter, Traffic: a.store.traffic, Limits: a.limits, Node: a.cfg.NodeID, Nodes: a.share.Nodes, Clock: a.clock,
+		Counter: a.counter, Traffic: mendingTraffic{a.store.traffic, a.healed}, Limits: a.limits, Node: a.cfg.NodeID, Nodes: a.share.Nodes, Clock: a.clock,
 		Seen: a.seen, Failed: func(err error) { a.log.Debug("traffic not counted", "err", err) },
 	})
 	a.mover = scheduler.NewMover(scheduler.MoverOptions{
@@ -235,7 +235,7 @@ func (a *App) openAdmin(ctx context.Context) error {
 		return err
 	}
 	o := admin.Options{
-		Store: a.sql, Settings: a.settings, Keys: a.keys, Line: telling{a.store.line, a.endedByHand}, Board: a.board, Clock: a.clock,
+		Store: a.sql, Settings: a.settings, Keys: a.keys, Line: telling{mending{a.store.line, a.healed}, a.endedByHand}, Board: a.board, Clock: a.clock,
 		Events: a.events, Reserved: a.active, UserVisitor: a.keys.UserVisitor, Seen: a.seen,
 		BootstrapToken: string(a.cfg.BootstrapAdminToken), URL: a.cfg.AdminURL, Proxies: a.cfg.TrustedProxies,
 		WebhookNetworks: a.cfg.WebhookNetworks, Log: a.log,
@@ -262,7 +262,7 @@ func (a *App) openGate() error {
 		streams = gate.NoStreams
 	}
 	a.gate, err = gate.New(gate.Options{
-		Line: telling{a.store.line, a.endedByVisitor}, Asks: a.asks, Beats: a.beats, Board: a.board, Settings: a.settings,
+		Line: telling{mending{a.store.line, a.healed}, a.endedByVisitor}, Asks: a.asks, Beats: a.beats, Board: a.board, Settings: a.settings,
 		Counter: a.counter, Trips: a.flusher, Keys: a.keys, Clock: a.clock, Patterns: patterns,
 		PublicURL: a.cfg.PublicURL.String(), CookieDomain: a.cfg.CookieDomain, PassCookie: a.cfg.PassCookie,
 		TrustedProxies: a.cfg.TrustedProxies, MaxStreams: streams,

@@ -223,3 +223,66 @@ func TestABrokenItemDelaysNoOther(t *testing.T) {
 		t.Errorf("the broken item: %d, %v", a.Status, err)
 	}
 }
+
+// Invariant heals: an item with a damaged key is whole again by itself, with everybody in place, and operators master it.
+func TestABrokenItemMendsItself(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	client, ctx := r.redis.Client(), t.Context()
+	keys := []string{"waiting", "running", "finished", "queue", "heard", "admissions", "ended", "ended_old", "traffic", "newcomers", "active", "once"}
+	r.must("PATCH", "/policies/*", map[string]any{"inflow_per_second": 0, "session_seconds": 3600})
+	people := map[string][]*visitor{}
+	generation := map[string]int64{}
+	for _, key := range keys {
+		r.activate(key)
+		for k := range 4 {
+			v := r.visitor()
+			generation[key] = v.check(k%2, key).Queue.Generation
+			people[key] = append(people[key], v)
+		}
+		r.must("POST", "/items/"+key+"/admit", map[string]any{"count": 1})
+	}
+	for _, key := range keys {
+		r.eventually(5*time.Second, "one is in", func() bool { return people[key][0].status(0, key).Action == "pass" })
+	}
+	for _, key := range keys {
+		name := r.prefix + "{" + key + "}:" + key
+		if err := client.Del(ctx, name).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.RPush(ctx, name, "x").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range keys {
+		for n, v := range people[key] {
+			want, position := "wait", int64(n)
+			if n == 0 {
+				want, position = "pass", 0
+			}
+			var a answer
+			r.eventually(10*time.Second, fmt.Sprintf("{%s} has number %d back", key, n), func() bool {
+				a = v.check(n%2, key)
+				return a.Action == want && a.Reason != "store_down" && a.position() == position && a.Queue.Generation == generation[key]
+			})
+		}
+		if status, _ := r.admin("GET", "/items/"+key, nil); status != 200 {
+			t.Errorf("{%s}: live view %d", key, status)
+		}
+	}
+	// And at once by an operator's order.
+	for _, key := range keys {
+		name := r.prefix + "{" + key + "}:" + key
+		if err := client.Del(ctx, name).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.Set(ctx, name, "x", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if status, body := r.admin("POST", "/items/"+key+"/deactivate", map[string]any{"confirm": key}); status != 200 {
+			t.Errorf("{%s}: deactivate %d %v", key, status, body)
+		}
+		v := people[key][3]
+		r.eventually(3*time.Second, "everybody passes", func() bool { return v.check(0, key).Reason == "queue_off" && v.check(1, key).Reason == "queue_off" })
+	}
+}

@@ -53,7 +53,7 @@ func (a *App) Start(ctx context.Context) error {
 		a.mover.WakeAll()
 		a.cron.Every(a.mover.Phase(), func() { a.mover.Tick(run) })
 		modes := scheduler.Modes{
-			Line: a.store.line, Board: a.board, Limits: a.limits, Share: a.share,
+			Line: a.healed, Board: a.board, Limits: a.limits, Share: a.share,
 			Policies: func() *queue.Policies { return a.settings.Now().Policies() },
 			Seen:     func(r queue.SwitchReport) { a.seen(r.Header) },
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/sluicehq/sluice/internal/clock"
 	"github.com/sluicehq/sluice/internal/redisurl"
 	"github.com/sluicehq/sluice/queue"
+	"github.com/sluicehq/sluice/queue/heal"
 	"github.com/sluicehq/sluice/queue/memline"
 	"github.com/sluicehq/sluice/queue/redisline"
 )
@@ -110,6 +111,60 @@ func (l oneByOne) LookMany(ctx context.Context, items []queue.Item) ([]queue.Sna
 		snapshots[i], errs[i] = l.Look(ctx, item)
 	}
 	return snapshots, errs
+}
+
+// mending is a line whose damaged items are mended when somebody looks at them or orders something.
+type mending struct {
+	line
+	healed *heal.Line
+}
+
+// Switch does what is ordered to an item's queue.
+func (m mending) Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder) (queue.SwitchReport, error) {
+	return m.healed.Switch(ctx, item, o)
+}
+
+// End ends what a visitor has.
+func (m mending) End(ctx context.Context, item queue.Item, e queue.Ending) (queue.EndReport, error) {
+	return mended(ctx, m.healed, item, func() (queue.EndReport, error) { return m.line.End(ctx, item, e) })
+}
+
+// Look gives the whole of one queue.
+func (m mending) Look(ctx context.Context, item queue.Item) (queue.Snapshot, error) {
+	return mended(ctx, m.healed, item, func() (queue.Snapshot, error) { return m.line.Look(ctx, item) })
+}
+
+// Find says where one visitor stands.
+func (m mending) Find(ctx context.Context, item queue.Item, v queue.Visitor) (queue.Standing, error) {
+	return mended(ctx, m.healed, item, func() (queue.Standing, error) { return m.line.Find(ctx, item, v) })
+}
+
+// mended makes a call, and where it finds the item damaged once more after the item was mended.
+func mended[R any](ctx context.Context, healed *heal.Line, item queue.Item, call func() (R, error)) (R, error) {
+	r, err := call()
+	if errors.Is(err, queue.ErrDamaged) {
+		if err = healed.Mend(ctx, item); err == nil {
+			return call()
+		}
+	}
+	return r, err
+}
+
+// mendingTraffic is a traffic whose damaged items are mended: what the next flush brings counts.
+type mendingTraffic struct {
+	traffic
+	healed *heal.Line
+}
+
+// Flush joins the counts of this node to those of all.
+func (m mendingTraffic) Flush(ctx context.Context, samples []detector.Sample) ([]detector.Verdict, error) {
+	verdicts, err := m.traffic.Flush(ctx, samples)
+	for i := range verdicts {
+		if v := &verdicts[i]; errors.Is(v.Err, queue.ErrDamaged) {
+			v.Err = errors.Join(v.Err, m.healed.Mend(ctx, v.Item))
+		}
+	}
+	return verdicts, err
 }
 
 // telling is a line that tells of each end that it was ordered.

@@ -15,6 +15,7 @@ import (
 type line interface {
 	Ask(ctx context.Context, item queue.Item, asks []queue.Ask) (queue.Answers, error)
 	Step(ctx context.Context, item queue.Item, o queue.StepOrder) (queue.StepReport, error)
+	Look(ctx context.Context, item queue.Item) (queue.Snapshot, error)
 	StepMany(ctx context.Context, items []queue.Item, orders []queue.StepOrder) ([]queue.StepReport, []error)
 	Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder) (queue.SwitchReport, error)
 }
@@ -55,6 +56,11 @@ func New(o Options) *Line { return &Line{o: o, known: map[queue.Item]numbers{}} 
 // Ask is the store's Ask; where the store has lost the item's queue it is put back first.
 func (l *Line) Ask(ctx context.Context, item queue.Item, asks []queue.Ask) (queue.Answers, error) {
 	got, err := l.o.Line.Ask(ctx, item, asks)
+	if errors.Is(err, queue.ErrDamaged) {
+		if err = l.Mend(ctx, item); err == nil {
+			got, err = l.o.Line.Ask(ctx, item, asks)
+		}
+	}
 	if err != nil {
 		return got, err
 	}
@@ -86,6 +92,11 @@ func (l *Line) StepMany(ctx context.Context, items []queue.Item, orders []queue.
 	}
 	reports, errs := l.o.Line.StepMany(ctx, items, orders)
 	for i, item := range items {
+		if errors.Is(errs[i], queue.ErrDamaged) {
+			if errs[i] = l.Mend(ctx, item); errs[i] == nil {
+				reports[i], errs[i] = l.o.Line.Step(ctx, item, orders[i])
+			}
+		}
 		if errs[i] == nil && reports[i].Missing && l.o.Board.Get(item).On() {
 			reports[i], errs[i] = l.stepAgain(ctx, item, orders[i])
 		}
@@ -118,6 +129,24 @@ func (l *Line) stepped(r queue.StepReport) {
 	l.note(r.Header, r.LastScore, r.Counts)
 }
 
+// Switch is the store's Switch; an item whose keys are damaged is mended first.
+func (l *Line) Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder) (queue.SwitchReport, error) {
+	got, err := l.o.Line.Switch(ctx, item, o)
+	if errors.Is(err, queue.ErrDamaged) {
+		if err = l.Mend(ctx, item); err == nil {
+			got, err = l.o.Line.Switch(ctx, item, o)
+		}
+	}
+	return got, err
+}
+
+// Mend makes an item whole whose keys are damaged: what this node knows of its queue is put back, if the store has it no
+// more.
+func (l *Line) Mend(ctx context.Context, item queue.Item) error {
+	_, err := l.putBack(ctx, item, l.Known(item))
+	return err
+}
+
 // missing reports whether the store's answer is that of one that knows nothing of a queue that should be on.
 func (l *Line) missing(item queue.Item, h queue.Header) bool {
 	return h.Version == 0 && l.o.Board.Get(item).On()
@@ -135,6 +164,15 @@ func (l *Line) Restore(ctx context.Context, item queue.Item) (bool, error) {
 		return false, err
 	}
 	if !lost {
+		// Another node, or another call of this one, may have put it back since the answer that found nothing.
+		look, err := l.o.Line.Look(ctx, item)
+		if err != nil {
+			return false, err
+		}
+		if look.Header.Version > 0 {
+			l.o.Board.Put(look.Header)
+			return look.Header.On(), nil
+		}
 		off := known.Header
 		off.State = queue.Off
 		off.Version++
@@ -142,6 +180,11 @@ func (l *Line) Restore(ctx context.Context, item queue.Item) (bool, error) {
 		l.forget(item)
 		return false, nil
 	}
+	return l.putBack(ctx, item, known)
+}
+
+// putBack gives the store a queue as this node knows it, and reports whether it is on now.
+func (l *Line) putBack(ctx context.Context, item queue.Item, known queue.Known) (bool, error) {
 	got, err := l.o.Line.Switch(ctx, item, queue.SwitchOrder{
 		Action: queue.Restore, Limits: l.o.Limits(item), Cause: known.Header.Cause, By: known.Header.By, Known: known,
 	})

@@ -1,11 +1,14 @@
 package heal_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/sluicehq/sluice/queue"
+	"github.com/sluicehq/sluice/queue/heal"
 )
 
 func TestAQueueThatTheStoreLetGoOfIsOff(t *testing.T) {
@@ -202,5 +205,84 @@ func TestAReleaseIsToldOf(t *testing.T) {
 	}
 	if k := n.Known("sku-1"); k.LastScore != 0 || k.Inside != 0 {
 		t.Errorf("still known: %+v", k)
+	}
+}
+
+// An answer that found nothing may be from before another node put the queue back: by then it is on.
+func TestAQueueThatWasPutBackMeanwhileIsNotOff(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	n, other := newNode(t, s), newNode(t, s)
+	n.order("sku-1", queue.SwitchOrder{Action: queue.Activate})
+	other.board.Put(n.board.Get("sku-1"))
+	s.flush()
+	other.join("sku-1", 0, 1) // puts it back
+	s.lost = false            // and this node has met the store since
+	if on, err := n.Restore(t.Context(), "sku-1"); err != nil || !on {
+		t.Fatalf("on %v, %v", on, err)
+	}
+	if h := n.board.Get("sku-1"); h != other.board.Get("sku-1") {
+		t.Errorf("this node knows %+v, the other %+v", h, other.board.Get("sku-1"))
+	}
+}
+
+// damagedStore is a store that cannot read an item until the item was put back.
+type damagedStore struct {
+	*store
+	restores int
+}
+
+func (d *damagedStore) Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder) (queue.SwitchReport, error) {
+	if o.Action == queue.Restore {
+		d.restores++
+		delete(d.broken, item)
+	}
+	return d.store.Switch(ctx, item, o)
+}
+
+func (d *damagedStore) Ask(ctx context.Context, item queue.Item, asks []queue.Ask) (queue.Answers, error) {
+	if err := d.broken[item]; err != nil {
+		return queue.Answers{}, err
+	}
+	return d.store.Ask(ctx, item, asks)
+}
+
+// A damaged item is mended on whatever way it is found to be, once, and what was asked is done.
+func TestADamagedItemIsMendedOnEveryWay(t *testing.T) { // isolated
+	t.Parallel()
+	for way, do := range map[string]func(n *node, l *heal.Line) error{
+		"an ask": func(n *node, l *heal.Line) error {
+			_, err := l.Ask(t.Context(), "sku-1", []queue.Ask{{Visitor: visitor(1), Create: true}})
+			return err
+		},
+		"a step": func(n *node, l *heal.Line) error {
+			_, errs := l.StepMany(t.Context(), []queue.Item{"sku-1"}, []queue.StepOrder{{Limits: n.limits, Most: 300}})
+			return errs[0]
+		},
+		"an order": func(n *node, l *heal.Line) error {
+			_, err := l.Switch(t.Context(), "sku-1", queue.SwitchOrder{Action: queue.Pause, Limits: n.limits})
+			return err
+		},
+	} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			s := newStore()
+			n := newNode(t, s)
+			n.order("sku-1", queue.SwitchOrder{Action: queue.Activate})
+			d := &damagedStore{store: s}
+			l := heal.New(heal.Options{
+				Line: d, Board: &n.board, Clock: s.clock, Limits: func(queue.Item) queue.Limits { return n.limits },
+				Lost: func(context.Context) (bool, error) { return false, nil },
+			})
+			s.broken = map[queue.Item]error{"sku-1": fmt.Errorf("read: %w", queue.ErrDamaged)}
+			for range 2 {
+				if err := do(n, l); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if d.restores != 1 {
+				t.Errorf("put back %d times", d.restores)
+			}
+		})
 	}
 }

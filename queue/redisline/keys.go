@@ -1,6 +1,10 @@
 package redisline
 
-import "github.com/sluicehq/sluice/queue"
+import (
+	"strconv"
+
+	"github.com/sluicehq/sluice/queue"
+)
 
 // Every key is built here, and only here.
 
@@ -17,6 +21,19 @@ func (l *Line) keys(item queue.Item) []string {
 func (l *Line) waitingKey(item queue.Item) string { return l.tag(item) + "waiting" }
 
 func (l *Line) onceKey(item queue.Item) string { return l.tag(item) + "once" }
+
+// actives is how many HyperLogLogs of active visitors take turns; two neighbours are a 24th of the session apart, which
+// bounds the error of the count of active users to that part of them.
+const actives = 25
+
+// ActiveKeys gives the keys of an item's HyperLogLogs of active visitors, in their turn.
+func (l *Line) ActiveKeys(item queue.Item) []string {
+	keys := make([]string, actives)
+	for i := range keys {
+		keys[i] = l.tag(item) + "active:" + strconv.Itoa(i)
+	}
+	return keys
+}
 
 // tag is what all keys of an item begin with; the braces make it one slot of a cluster.
 func (l *Line) tag(item queue.Item) string { return l.prefix + "{" + string(item) + "}:" }

@@ -2,6 +2,7 @@ package redisline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -45,7 +46,12 @@ func (l *Line) LookMany(ctx context.Context, items []queue.Item) ([]queue.Snapsh
 	for i, cmd := range cmds {
 		got, err := cmd.Slice()
 		if err != nil {
-			errs[i] = fmt.Errorf("look at %s: %w", items[i], Fault(err))
+			if err = Fault(err); errors.Is(err, queue.ErrDamaged) {
+				snapshots[i], err = l.Look(ctx, items[i]) // mends what can be
+			}
+			if err != nil {
+				errs[i] = fmt.Errorf("look at %s: %w", items[i], err)
+			}
 			continue
 		}
 		snapshots[i] = readSnapshot(items[i], reply(got))

@@ -7,7 +7,7 @@ func ScriptNames() map[string]string {
 	names := map[string]string{}
 	for name, s := range map[string]*redis.Script{
 		"join": joinScript, "touch": touchScript, "end": endScript, "step": stepScript, "switch": switchScript,
-		"look": lookScript, "sample": sampleScript, "recall": recallScript, "announce": announceScript, "nodes": nodesScript,
+		"look": lookScript, "sample": sampleScript, "recall": recallScript, "mend": mendScript, "announce": announceScript, "nodes": nodesScript,
 	} {
 		names[s.Hash()] = name
 	}

@@ -39,14 +39,19 @@ var (
 	endScript    = NewScript(source("end"))
 	recallScript = NewScript(source("recall"))
 	stepScript   = NewScript(source("step"), "windows", "turns")
-	switchScript = NewScript(source("switch"), "windows", "turns")
+	switchScript = NewScript(source("switch"), "windows", "turns", "mends")
+	mendScript   = NewScript(source("mend"), "mends")
 )
 
 // run calls a script and gives the parts of its answer.
 func (l *Line) run(ctx context.Context, s *redis.Script, item queue.Item, keys []string, args ...any) (reply, error) {
 	got, err := s.Run(ctx, l.client, keys, args...).Slice()
+	if err = Fault(err); errors.Is(err, queue.ErrDamaged) && l.Mend(ctx, item) == nil {
+		got, err = s.Run(ctx, l.client, keys, args...).Slice()
+		err = Fault(err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("item %s: %w", item, Fault(err))
+		return nil, fmt.Errorf("item %s: %w", item, err)
 	}
 	return reply(got), nil
 }
@@ -54,8 +59,8 @@ func (l *Line) run(ctx context.Context, s *redis.Script, item queue.Item, keys [
 // away are the answers of a server that cannot serve for now; what else it answers is the item's own trouble.
 var away = []string{"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "OOM", "NOREPLICAS", "TRYAGAIN", "BUSY", "MISCONF"}
 
-// Fault makes queue.ErrStoreDown of an error that says that the store cannot be reached or cannot serve, and leaves
-// any other as it is.
+// Fault makes queue.ErrStoreDown of an error that says that the store cannot be reached or cannot serve,
+// queue.ErrDamaged of one that says that a key is not what a line writes, and leaves any other as it is.
 func Fault(err error) error {
 	if err == nil || errors.Is(err, redis.Nil) {
 		return err
@@ -63,6 +68,9 @@ func Fault(err error) error {
 	var answered redis.Error
 	if !errors.As(err, &answered) {
 		return queue.ErrStoreDown.Because(err)
+	}
+	if redis.HasErrorPrefix(err, "WRONGTYPE") {
+		return fmt.Errorf("%w: %w", queue.ErrDamaged, err)
 	}
 	for _, prefix := range away {
 		if redis.HasErrorPrefix(err, prefix) {

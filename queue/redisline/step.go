@@ -3,6 +3,7 @@ package redisline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -65,7 +66,12 @@ func (l *Line) StepMany(ctx context.Context, items []queue.Item, orders []queue.
 	for i, cmd := range cmds {
 		got, err := cmd.Slice()
 		if err != nil {
-			errs[i] = fmt.Errorf("step %s: %w", items[i], Fault(err))
+			if err = Fault(err); errors.Is(err, queue.ErrDamaged) {
+				reports[i], err = l.Step(ctx, items[i], orders[i]) // mends what can be
+			}
+			if err != nil {
+				errs[i] = fmt.Errorf("step %s: %w", items[i], err)
+			}
 			continue
 		}
 		reports[i] = readStep(items[i], reply(got))

@@ -3,6 +3,7 @@ package redisline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -33,9 +34,12 @@ func (l *Line) Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder)
 		known = string(b)
 	}
 	keys := append(l.keys(item), l.onceKey(item))
-	r, err := l.run(ctx, switchScript, item, keys,
-		l.Now(), limits, version, string(o.Action), epoch(), string(o.Cause), o.By, o.OpensMS, o.Reserved, o.Count,
-		inflow, o.Key, known, o.Known.HoldMS)
+	args := []any{l.Now(), limits, version, string(o.Action), epoch(), string(o.Cause), o.By, o.OpensMS, o.Reserved, o.Count,
+		inflow, o.Key, known, o.Known.HoldMS}
+	r, err := l.run(ctx, switchScript, item, keys, append(args, 0)...)
+	if o.Action == queue.Restore && errors.Is(err, queue.ErrDamaged) {
+		r, err = l.run(ctx, switchScript, item, keys, append(args, 1)...)
+	}
 	if err != nil {
 		return queue.SwitchReport{}, err
 	}

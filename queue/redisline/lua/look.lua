@@ -27,10 +27,8 @@ if visitor ~= '' and q.state ~= 'off' then
   local ends = tonumber(call('ZSCORE', K.running, visitor) or nil)
   local score = tonumber(call('ZSCORE', K.waiting, visitor) or nil)
   if ends and ends > live(q, now_ms) then
-    local stay = read_stay(call('HGET', K.admissions, visitor))
-    if stay then
-      standing = { 'inside', tell_stay(stay) }
-    end
+    local lost_one = { kind = 'c', admitted = 0, claimed = 0, issued = 0, ends = 0, requests = 0 }
+    standing = { 'inside', tell_stay(read_stay(call('HGET', K.admissions, visitor)) or lost_one) }
   elseif score then
     local second = tonumber(call('HGET', K.heard, visitor) or 0)
     local shown = q.state == 'prequeue' and q.random == 1 and 0 or call('ZRANK', K.waiting, visitor) + 1

@@ -43,7 +43,7 @@ end
 --   gen, from (passes_from), epoch, ver, activated, opens: the header
 --   lv (version of the limits), inflow, max_active, session, claim, abandon, return, max_waiting, release_after, ratio, trig_*: the limits
 --   tokens, at, debt, hold: the bucket
---   last, nw, nr, reserved, reserved_until, lost, step_at, tick, disarmed, empty_at, low_at, marks_at, sweep, sweep_of, swept_at, m*:
+--   last, nw, nr, reserved, reserved_until, lost, step_at, tick, disarmed, damaged, empty_at, low_at, marks_at, sweep, sweep_of, swept_at, m*:
 --   the rest; and the books. A number that is missing, as one that a newer version keeps and this store has none of yet, is 0.
 local books = { 'joined', 'returned', 'restored', 'admitted', 'abandoned', 'left', 'carried', 'finished', 'no_show', 'revoked' }
 
@@ -53,7 +53,13 @@ local dirty -- whether the queue is to be written
 local function load()
   local packed = call('GET', K.queue)
   dirty = false
-  return setmetatable(packed and cmsgpack.unpack(packed) or { exists = false, state = 'off', cause = '', by = '', override = '' }, zero)
+  local kept
+  if packed then
+    local ok
+    ok, kept = pcall(cmsgpack.unpack, packed)
+    if not ok or type(kept) ~= 'table' or type(kept.state) ~= 'string' then call('HLEN', K.queue) end -- WRONGTYPE, as of any other key
+  end
+  return setmetatable(kept or { exists = false, state = 'off', cause = '', by = '', override = '' }, zero)
 end
 
 local function put(q, field, value)

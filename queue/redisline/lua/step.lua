@@ -29,9 +29,10 @@ if q.state ~= 'off' then
   local waiting, running = call('ZCARD', K.waiting), call('ZCARD', K.running)
   local seen_gen, seen_last = tonumber(ARGV[7]), tonumber(ARGV[10])
   local behind = seen_gen > q.gen or (seen_gen == q.gen and (seen_last > q.last or tonumber(ARGV[8]) > q.ver))
-  if behind or waiting ~= q.nw or running ~= q.nr then
+  if behind or waiting ~= q.nw or running ~= q.nr or q.damaged == 1 then
     restored = 1
     local before = q.ver
+    put(q, 'damaged', 0)
     put(q, 'nw', waiting)
     put(q, 'nr', running)
     put(q, 'gen', max(q.gen, seen_gen))
@@ -117,7 +118,8 @@ end
 -- size when the round began, or now if it has grown, so that a line that shrinks under it is looked through no slower.
 local silent_before = floor((live_now - q.abandon) / 1000)
 local LEAST_SWEPT = 32 -- in one part, or the whole line, as a part costs two looks into the sets whatever its size
-local function is_silent(second) return tonumber(second or 0) < silent_before end
+-- Of whom nothing is known the store has lost that: such a one is heard as of now.
+local function is_silent(second) return second and tonumber(second) < silent_before end
 
 local function sweep()
   if q.nw == 0 then return end
@@ -134,7 +136,11 @@ local function sweep()
   for i = 1, #looked, 2 do names[#names + 1] = looked[i] end
   if #names > 0 then
     for i, second in ipairs(call('HMGET', K.heard, unpack(names))) do
-      if is_silent(second) then silent[#silent + 1] = names[i] end
+      if not second then
+        call('HSET', K.heard, names[i], int(floor(live_now / 1000)))
+      elseif is_silent(second) then
+        silent[#silent + 1] = names[i]
+      end
     end
     abandon(silent)
   end

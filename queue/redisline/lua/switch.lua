@@ -15,6 +15,7 @@
 -- ARGV[12] key             makes admit and reset take effect once; '' = none
 -- ARGV[13] known           restore: JSON of the header and numbers that the node remembers
 -- ARGV[14] hold_ms         restore: how long nobody goes in
+-- ARGV[15] damaged         1 = restore: let go of keys that are not what a line writes first
 -- Returns  {'ok' or 'wrong_state', header, counts, header before, changed, now_ms, places ended}
 -- Cost     O(1); sets are unlinked, not walked
 -- Why one script: of many nodes that want the same change at once, one makes it.
@@ -22,6 +23,10 @@
 local now_us = clock(ARGV[1])
 local now_ms = floor(now_us / 1000)
 local action, epoch, cause, by = ARGV[4], tonumber(ARGV[5]), ARGV[6], ARGV[7]
+if ARGV[15] == '1' then
+  mend()
+  if not queue_is_sound() then call('UNLINK', K.queue) end
+end
 local q = load()
 local before = header(q)
 take_limits(q, ARGV[2], tonumber(ARGV[3]), now_us)
@@ -189,7 +194,7 @@ end
 
 function act.restore()
   local k = cjson.decode(ARGV[13])
-  if q.exists and q.gen >= k.generation then return done() end
+  if k.generation == 0 or q.exists and q.gen >= k.generation then return done() end
   q = load()
   put(q, 'gen', k.generation - 1)
   put(q, 'ver', max(q.ver, k.version))

@@ -36,7 +36,9 @@ local function renew(i, visitor, generation, issued, ends, requests)
   local until_ms = ends + LEEWAY - lost(q, now_ms)
   if call('ZSCORE', K.running, visitor) then
     local stay = read_stay(call('HGET', K.admissions, visitor))
-    if not stay then return end
+    if not stay then -- the store has lost it: the pass tells
+      stay = { kind = 'c', admitted = now_ms, claimed = issued, issued = issued, ends = 0, requests = 0 }
+    end
     stay.requests = stay.requests + requests
     if stay.claimed == 0 then
       stay.claimed, stay.issued, stay.ends = issued, issued, ends
