@@ -23,8 +23,21 @@ const (
 
 // Needs is what the policy of an item asks of its count.
 type Needs struct {
-	Trigger     queue.Trigger
-	CountActive bool // the policy has a trigger for active users, or a limit on them (some are inside at activation)
+	Trigger   queue.Trigger
+	MaxActive int64 // the policy's limit on active users, 0 = none: some are inside at activation
+	SessionMS int64 // how long a visitor counts as active
+}
+
+// active is the number of active users that matters first, 0 where they are not counted.
+func (n *Needs) active() int64 {
+	switch t := n.Trigger.ActiveUsers; {
+	case t == 0:
+		return n.MaxActive
+	case n.MaxActive == 0:
+		return t
+	default:
+		return min(t, n.MaxActive)
+	}
 }
 
 // Counter counts the traffic of one node, in process and for every request: sharded, bounded, about 100 ns a call and
@@ -37,6 +50,7 @@ type Counter struct {
 	nodes    atomic.Int64  // live nodes: this node's part of what is left up to a trigger
 	visitors atomic.Int64  // active visitors pending at all items
 	dropped  atomic.Int64
+	told     [measures]quota
 }
 
 type shard struct {
@@ -61,6 +75,11 @@ type entry struct {
 	requests  pending
 	newcomers pending
 	active    map[queue.Visitor]struct{}
+
+	activeLimit int64 // the trigger for active users or the limit on them, whichever is lower
+	sessionMS   int64
+	activeMS    int64           // when the newest of active came
+	toldMS      [measures]int64 // until when the store keeps what was told of a measure; 0 = it has nothing from here
 
 	shared   Measures // of all nodes, as of the last flush
 	on       bool     // the queue was on at the last flush
@@ -127,8 +146,9 @@ func (c *Counter) Count(item queue.Item, visitor queue.Visitor, newcomer bool, n
 		e.newcomers.add(nowMS, e.arrivals.bucketMS)
 		own.Newcomers = e.arrivals.Sum(nowMS)
 	}
-	if needs.CountActive {
-		c.countActive(e, visitor)
+	if limit := needs.active(); limit > 0 {
+		e.activeLimit, e.sessionMS = limit, needs.SessionMS
+		c.countActive(e, visitor, nowMS)
 	}
 	if !e.urgent && (e.requests.sum >= e.requests.wakeAt || e.newcomers.sum >= e.newcomers.wakeAt || len(e.active) == visitorsPerItem) {
 		e.urgent = true
@@ -142,7 +162,8 @@ func (c *Counter) Count(item queue.Item, visitor queue.Visitor, newcomer bool, n
 // Dropped is how many counts were lost to the bounds since the start.
 func (c *Counter) Dropped() int64 { return c.dropped.Load() }
 
-func (c *Counter) countActive(e *entry, v queue.Visitor) {
+func (c *Counter) countActive(e *entry, v queue.Visitor, nowMS int64) {
+	e.activeMS = nowMS
 	if _, known := e.active[v]; known {
 		return
 	}

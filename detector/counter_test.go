@@ -2,6 +2,7 @@ package detector
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"testing"
 
@@ -191,7 +192,7 @@ func TestDrain(t *testing.T) {
 func TestActiveVisitorsAreBounded(t *testing.T) {
 	t.Parallel()
 	k := NewCounter()
-	needs := Needs{Trigger: queue.Trigger{Requests: 1e9, WindowMS: 10_000, ActiveUsers: 1e9}, CountActive: true}
+	needs := Needs{Trigger: queue.Trigger{Requests: 1e9, WindowMS: 10_000, ActiveUsers: 1e5}, SessionMS: 300_000}
 	for i := range visitorsPerItem + 5 {
 		k.Count("a", queue.Visitor(fmt.Sprintf("visitor-%09d", i/2)), false, needs, 1000)
 		k.Count("a", queue.Visitor(fmt.Sprintf("visitor-%09d", i)), false, needs, 1000)
@@ -208,7 +209,7 @@ func TestActiveVisitorsAreBounded(t *testing.T) {
 func BenchmarkCount(b *testing.B) {
 	for name, needs := range map[string]Needs{
 		"requests": sale,
-		"all":      {Trigger: queue.Trigger{Requests: 1e9, WindowMS: 10_000, NewVisitorsPerMinute: 1e9, ActiveUsers: 1e9}, CountActive: true},
+		"all":      {Trigger: queue.Trigger{Requests: 1e9, WindowMS: 10_000, NewVisitorsPerMinute: 1e9, ActiveUsers: 1e5}, SessionMS: 300_000},
 	} {
 		b.Run(name, func(b *testing.B) {
 			k := NewCounter()
@@ -228,5 +229,122 @@ func BenchmarkCount(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// Below a hundredth of their limit active visitors are kept and not told; what is told follows at once after that.
+func TestActiveVisitorsAreToldFromAHundredthOn(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name         string
+		trigger, max int64
+		least        int
+	}{
+		{"of the trigger", 1000, 0, 10},
+		{"of the limit", 0, 1000, 10},
+		{"of the lower of both", 5000, 700, 7},
+		{"where that is one", 0, 50, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			k := NewCounter()
+			needs := Needs{Trigger: sale.Trigger, MaxActive: tc.max, SessionMS: 300_000}
+			needs.Trigger.ActiveUsers = tc.trigger
+			now, told := int64(1000), 0
+			for i := range 3 * tc.least {
+				now += 12_000 // further apart than the window of the requests
+				k.Count("a", queue.Visitor(fmt.Sprintf("visitor-%09d", i)), false, needs, now)
+				for _, s := range k.drain(true, now) {
+					told += len(s.Active)
+				}
+				want := i + 1
+				if want < tc.least {
+					want = 0
+				}
+				if told != want {
+					t.Fatalf("%d told of %d", told, i+1)
+				}
+			}
+			k.drain(true, now+20_000)
+			if k.visitors.Load() != 0 {
+				t.Errorf("%d are kept", k.visitors.Load())
+			}
+		})
+	}
+	t.Run("a trip tells of all", func(t *testing.T) {
+		t.Parallel()
+		k := NewCounter()
+		k.Count("a", "visitor-000000001", false, Needs{Trigger: sale.Trigger, MaxActive: 1000, SessionMS: 300_000}, 1000)
+		if s := k.takeOne("a", 1000); len(s.Active) != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+	t.Run("who is not told is forgotten after a session", func(t *testing.T) {
+		t.Parallel()
+		k := NewCounter()
+		k.Count("a", "visitor-000000001", false, Needs{Trigger: sale.Trigger, MaxActive: 1000, SessionMS: 300_000}, 1000)
+		k.drain(true, 2000)
+		if k.drain(true, 300_000); k.visitors.Load() != 1 {
+			t.Error("forgotten too soon")
+		}
+		if k.drain(true, 301_000); k.visitors.Load() != 0 {
+			t.Error("kept")
+		}
+	})
+}
+
+// Invariant bounded: however the policy counts, and however fast made-up ids come, few of them are told of at a time.
+func TestMadeUpItemsAreHardlyTold(t *testing.T) {
+	t.Parallel()
+	items := 40_000
+	if os.Getenv("CASES") == "full" {
+		items = 1_000_000
+	}
+	for name, change := range map[string]func(*Needs){
+		"max_active_users 10":                    func(n *Needs) { n.MaxActive = 10 },
+		"max_active_users 1000":                  func(n *Needs) { n.MaxActive = 1000 },
+		"trigger_active_users 50":                func(n *Needs) { n.Trigger.ActiveUsers = 50 },
+		"trigger_active_users 500":               func(n *Needs) { n.Trigger.ActiveUsers = 500 },
+		"trigger_new_visitors_per_minute 100":    func(n *Needs) { n.Trigger.NewVisitorsPerMinute = 100 },
+		"trigger_requests 50":                    func(n *Needs) { n.Trigger.Requests = 50 },
+		"a window of ten minutes":                func(n *Needs) { n.Trigger.WindowMS = 600_000 },
+		"all of them, and as low as they can be": func(n *Needs) { n.MaxActive, n.Trigger.ActiveUsers, n.Trigger.NewVisitorsPerMinute = 3, 3, 20 },
+	} {
+		for pace, perSecond := range map[string]int{"at once": 50_000, "steadily": 1000, "slowly": 190} {
+			t.Run(name+", "+pace, func(t *testing.T) {
+				t.Parallel()
+				k := NewCounter()
+				needs := Needs{Trigger: sale.Trigger, SessionMS: 300_000}
+				change(&needs)
+				// What the store keeps, until when: as count.lua does.
+				ends := map[string]int64{}
+				most, now := 0, int64(0)
+				for i := range min(items, 1000*perSecond) { // 1,000 seconds are over three sessions
+					if i%perSecond == 0 {
+						now += 1000
+						for _, s := range k.drain(true, now) {
+							item := string(s.Item)
+							ends[item+" traffic"] = now + min(2*needs.Trigger.WindowMS, needs.Trigger.WindowMS*1002/1000+1200)
+							if len(s.Newcomers) > 0 {
+								ends[item+" newcomers"] = now + NewcomersMS + 1200
+							}
+							if len(s.Active) > 0 {
+								ends[item+" active"], ends[item+" slot"] = now+2*needs.SessionMS, now+needs.SessionMS+12_500
+							}
+						}
+						for key, end := range ends {
+							if end <= now {
+								delete(ends, key)
+							}
+						}
+						most = max(most, len(ends))
+					}
+					k.Count(queue.Item(fmt.Sprintf("made-up-%d", i)), queue.Visitor(fmt.Sprintf("visitor-%09d", i)), true, needs, now)
+				}
+				if most > 20_000 {
+					t.Errorf("%d keys", most)
+				}
+			})
+		}
 	}
 }

@@ -12,23 +12,22 @@ const (
 	mostSamples = 2000
 	// Past crowded pending items, those whose pending counts are below negligible of their trigger are left out: a flood
 	// of made-up ids must not become a flood of keys. They keep their counts while these are within their window.
-	crowded    = 200
-	negligible = 0.01
+	crowded = 200
 	// near is the share of a trigger from which an item is flushed at the fast pace.
 	near = 0.5
 )
 
 // candidate is an item with something to flush, as it was found.
 type candidate struct {
-	shard  *shard
-	entry  *entry
-	weight int64 // as it was then; the entry itself is read under the shard's lock only
-	floor  int64
-	urgent bool
+	shard   *shard
+	entry   *entry
+	weight  int64 // as it was then; the entry itself is read under the shard's lock only
+	matters bool
+	urgent  bool
 }
 
-func (s *shard) candidate(e *entry) candidate {
-	return candidate{s, e, e.weight(), e.floor(), e.urgent}
+func (s *shard) candidate(e *entry, nowMS int64) candidate {
+	return candidate{s, e, e.weight(nowMS), e.matters(nowMS), e.urgent}
 }
 
 // drain takes the pending counts of the items that are due: the hot ones, or all; at most mostSamples, the busiest
@@ -42,8 +41,8 @@ func (c *Counter) drain(all bool, nowMS int64) []Sample {
 			found = c.survey(s, found, nowMS)
 		} else {
 			for _, e := range s.hot {
-				if e.index >= 0 && e.weight() > 0 {
-					found = append(found, s.candidate(e))
+				if e.index >= 0 && e.weight(nowMS) > 0 {
+					found = append(found, s.candidate(e, nowMS))
 				}
 			}
 		}
@@ -51,7 +50,7 @@ func (c *Counter) drain(all bool, nowMS int64) []Sample {
 		s.mu.Unlock()
 	}
 	if len(found) > crowded {
-		found = slices.DeleteFunc(found, func(f candidate) bool { return !f.urgent && f.weight < f.floor })
+		found = slices.DeleteFunc(found, func(f candidate) bool { return !f.urgent && !f.matters })
 	}
 	slices.SortFunc(found, func(a, b candidate) int {
 		if a.urgent != b.urgent {
@@ -66,7 +65,9 @@ func (c *Counter) drain(all bool, nowMS int64) []Sample {
 	for _, f := range found[:min(len(found), mostSamples)] {
 		f.shard.mu.Lock()
 		if f.entry.index >= 0 {
-			samples = append(samples, c.take(f.entry, nowMS))
+			if s := c.take(f.entry, nowMS, false); !s.empty() {
+				samples = append(samples, s)
+			}
 		}
 		f.shard.mu.Unlock()
 	}
@@ -82,9 +83,9 @@ func (c *Counter) survey(s *shard, found []candidate, nowMS int64) []candidate {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		e := s.entries[i]
 		c.dropped.Add(e.requests.expire(nowMS-e.window.widthMS) + e.newcomers.expire(nowMS-NewcomersMS))
-		if e.weight() > 0 {
-			found = append(found, s.candidate(e))
-		} else if e.window.Sum(nowMS) == 0 && e.arrivals.Sum(nowMS) == 0 {
+		if e.weight(nowMS) > 0 {
+			found = append(found, s.candidate(e, nowMS))
+		} else if e.window.Sum(nowMS) == 0 && e.arrivals.Sum(nowMS) == 0 && (len(e.active) == 0 || nowMS-e.activeMS >= e.sessionMS) {
 			c.forget(s, e)
 		}
 	}
@@ -100,10 +101,17 @@ func (s *shard) cool() {
 	})
 }
 
-// take empties an item's pending counts into a sample. The caller holds the shard's lock.
-func (c *Counter) take(e *entry, nowMS int64) Sample {
-	s := Sample{Item: e.item, Counts: e.requests.take(nowMS), Newcomers: e.newcomers.take(nowMS), takenMS: nowMS}
-	if len(e.active) > 0 {
+// take empties what is to be told of an item's pending counts into a sample; all: whatever is pending. The caller holds
+// the shard's lock.
+func (c *Counter) take(e *entry, nowMS int64, all bool) Sample {
+	s := Sample{Item: e.item, takenMS: nowMS}
+	if all || c.tells(e, requests, e.requests.sum, e.window.widthMS, nowMS) {
+		s.Counts = e.requests.take(nowMS)
+	}
+	if all || c.tells(e, newcomers, e.newcomers.sum, NewcomersMS, nowMS) {
+		s.Newcomers = e.newcomers.take(nowMS)
+	}
+	if len(e.active) > 0 && (all || e.activeMatters(nowMS) && c.tells(e, active, int64(len(e.active)), 2*e.sessionMS, nowMS)) {
 		s.Active = make([]queue.Visitor, 0, len(e.active))
 		for v := range e.active {
 			s.Active = append(s.Active, v)
@@ -115,13 +123,13 @@ func (c *Counter) take(e *entry, nowMS int64) Sample {
 	return s
 }
 
-// takeOne empties one item's pending counts; the zero counts where the item is not known.
+// takeOne empties one item's pending counts, because it trips; the zero counts where the item is not known.
 func (c *Counter) takeOne(item queue.Item, nowMS int64) Sample {
 	s := c.shard(item)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.items[item]; e != nil {
-		return c.take(e, nowMS)
+		return c.take(e, nowMS, true)
 	}
 	return Sample{Item: item, takenMS: nowMS}
 }
@@ -150,20 +158,6 @@ func (c *Counter) refuse(item queue.Item, untilMS int64) {
 	if e := s.items[item]; e != nil {
 		e.noTripMS = untilMS
 	}
-}
-
-// weight is how much an item has to flush.
-func (e *entry) weight() int64 { return max(e.requests.sum, int64(len(e.active))) }
-
-// floor is the least weight that matters among many items: a hundredth of the closest trigger, rounded up.
-func (e *entry) floor() int64 {
-	least := e.trigger.Requests
-	for _, t := range []int64{e.trigger.NewVisitorsPerMinute, e.trigger.ActiveUsers} {
-		if t > 0 {
-			least = min(least, t)
-		}
-	}
-	return int64(float64(least)*negligible + 0.999)
 }
 
 // close reports whether the item is so near a trigger that it is flushed at the fast pace.

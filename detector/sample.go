@@ -45,6 +45,9 @@ func (s Sample) Requests() int64 {
 	return n
 }
 
+// empty reports whether there is nothing in the sample to count.
+func (s Sample) empty() bool { return len(s.Counts)+len(s.Newcomers)+len(s.Active) == 0 }
+
 // age lets the ages follow the time, for a sample that is sent again.
 func (s *Sample) age(nowMS int64) {
 	for _, buckets := range [][]Bucket{s.Counts, s.Newcomers} {

@@ -119,7 +119,7 @@ func (g *Gate) decide(ctx context.Context, q *question) (verdict, error) {
 // itself is decided.
 func (g *Gate) count(ctx context.Context, q *question, h queue.Header) queue.Header {
 	newcomer := q.who.ticket.Place.Generation == 0 && q.who.pass.IssuedMS == 0 && q.who.visitor.Mark(q.item) == 0
-	needs := detector.Needs{Trigger: q.limits.Trigger, CountActive: q.policy.TriggerActiveUsers > 0 || q.policy.MaxActiveUsers > 0}
+	needs := detector.Needs{Trigger: q.limits.Trigger, MaxActive: q.limits.MaxActive, SessionMS: q.limits.SessionMS}
 	trip := g.Counter.Count(q.item, q.who.id(), newcomer, needs, q.nowMS)
 	if !trip || h.On() || q.policy.Mode != queue.ModeAuto || q.swtch != settings.Normal || !g.StoreUp() {
 		return h

@@ -62,7 +62,7 @@ func newNode(t *testing.T, change func(*queue.Policy)) *node {
 // hit counts requests of different visitors, trips where the count says so, and flushes.
 func (n *node) hit(requests int, newcomers bool) {
 	n.t.Helper()
-	needs := detector.Needs{Trigger: n.limits.Trigger, CountActive: n.limits.Trigger.ActiveUsers > 0 || n.limits.MaxActive > 0}
+	needs := detector.Needs{Trigger: n.limits.Trigger, MaxActive: n.limits.MaxActive, SessionMS: n.limits.SessionMS}
 	for i := range requests {
 		v := queue.Visitor(fmt.Sprintf("visitor-%08d", i))
 		if n.Count("sku-1", v, newcomers, needs, n.clock.Now().UnixMilli()) {

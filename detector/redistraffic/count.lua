@@ -25,6 +25,9 @@ take_limits(q, ARGV[2], tonumber(ARGV[3]), now_us)
 local trigger = limits.trigger
 local SLOTS, FIRST = 25, 12
 
+-- How long, in ms, a window is kept after a count: when it has passed there is nothing in it.
+local function keep(window) return math.ceil(min(2 * window, window + 2 * bucket_ms(window) + 1000)) end
+
 -- Adds pairs of age and count to a window's sub-buckets.
 local function add_counts(key, window, first, pairs_n)
   if pairs_n == 0 then return end
@@ -40,7 +43,7 @@ local function add_counts(key, window, first, pairs_n)
   end
   call('HINCRBY', key, 's', added)
   call('HSET', key, 'b', b, 'w', window)
-  call('PEXPIRE', key, 2 * window)
+  call('PEXPIRE', key, keep(window))
 end
 
 -- Samples may overtake one another: the newest numbers of a node are kept, and one older than all of them has come.
@@ -64,7 +67,7 @@ local repeated = seen()
 if not repeated then
   add_counts(K.traffic, trigger.window_ms, 10, n_requests)
   add_counts(K.newcomers, 60000, 10 + 2 * n_requests, n_newcomers)
-  if n_requests == 0 then call('PEXPIRE', K.traffic, 2 * trigger.window_ms) end
+  if n_requests == 0 then call('PEXPIRE', K.traffic, keep(trigger.window_ms)) end
 end
 
 -- Active users: who had a check within the session. K.active holds the last count (n), its instant (at), and under each
@@ -89,6 +92,7 @@ local function count_active()
   local known = call('HGETALL', K.active)
   local of, keys = {}, {}
   for i = 1, #known, 2 do of[known[i]] = tonumber(known[i + 1]) end
+  if #known == 0 then return 0 end -- and nothing is begun that would not end
   if of.n and now_ms - of.at < 900 and now_ms >= of.at and ARGV[7] ~= '1' then return of.n end
   for i = 0, SLOTS - 1 do
     if of[int(i)] and of[int(i)] > slot - SLOTS then keys[#keys + 1] = KEYS[FIRST + i] end

@@ -67,7 +67,11 @@ local function measures(q, now_ms)
   local requests = window_sum(K.traffic, now_ms, q.trig_window > 0 and q.trig_window or window_of(K.traffic))
   local newcomers, active = 0, 0
   if q.trig_new > 0 then newcomers = window_sum(K.newcomers, now_ms, 60000) end
-  if q.trig_active > 0 then active = tonumber(call('HGET', K.active, 'n') or 0) end
+  if q.trig_active > 0 then
+    local last = call('HMGET', K.active, 'n', 'at')
+    -- A session after the last check nobody is active, whatever was counted then.
+    if last[1] and now_ms - tonumber(last[2]) < q.session then active = tonumber(last[1]) end
+  end
   return requests, newcomers, active
 end
 
