@@ -122,10 +122,10 @@ func TestMigrate(t *testing.T) {
 func TestTwoProcessesMayMigrateAtOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
+		o.AutoMigrate = true
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
-				o.AutoMigrate = true
 				s, err := Open(t.Context(), o)
 				if err != nil {
 					t.Error(err)
