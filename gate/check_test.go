@@ -475,7 +475,7 @@ func TestTheSwitchOverAll(t *testing.T) {
 	if b := c.want(c.check("off"), "wait/paused"); b.position() != 0 || b.Place.PollAfterMS < 1000 {
 		t.Errorf("a newcomer where there is no line: %s", b.raw)
 	}
-	recent.want(recent.check("off"), "pass/grace")
+	recent.want(recent.check("off"), "pass/queue_off")
 
 	r.all(settings.Normal)
 	c.want(c.check("off"), "pass/queue_off")

@@ -72,7 +72,13 @@ func (g *Gate) decide(ctx context.Context, q *question) (verdict, error) {
 	}
 	switch {
 	case q.swtch == settings.Pass, q.policy.Mode == queue.ModeOff:
-		return passes(QueueOff, h), nil
+		// Whoever is inside stays so, for the time when lines hold again.
+		if h.On() && g.holds(h, q.item, q.who.id(), q.who.pass) {
+			return g.passValid(q, h), nil
+		}
+		v := passes(QueueOff, h)
+		v.waiting = g.waiting(q, h)
+		return v, nil
 	case h.On():
 	case q.policy.Mode == queue.ModeOn && (q.peek || q.asset || q.stream):
 		// On as soon as somebody asks in earnest; till then a look must not pass either.
@@ -94,18 +100,13 @@ func (g *Gate) decide(ctx context.Context, q *question) (verdict, error) {
 	}
 
 	if g.holds(h, q.item, q.who.id(), q.who.pass) {
-		v := passes(PassValid, h)
-		v.pass, v.waiting = q.who.pass, g.flows.waiting(h)
-		if !q.peek && !q.stream {
-			v.pass = g.renewed(q.item, q.who.id(), q.who.pass, q.policy, q.nowMS)
-		}
-		return v, nil
+		return g.passValid(q, h), nil
 	}
 	if q.asset && !g.StoreUp() {
 		return g.storeDown(q, h), nil
 	}
 	if q.asset {
-		v := verdict{action: Wait, reason: q.waits(h.State), header: h, waiting: g.flows.waiting(h)}
+		v := verdict{action: Wait, reason: q.waits(h.State), header: h, waiting: g.waiting(q, h)}
 		v.poll = g.pollAfter(q, &v)
 		return v, nil
 	}
@@ -113,6 +114,36 @@ func (g *Gate) decide(ctx context.Context, q *question) (verdict, error) {
 		return v, nil
 	}
 	return g.fromStore(ctx, q, h, true)
+}
+
+// passValid answers who holds a pass.
+func (g *Gate) passValid(q *question, h queue.Header) verdict {
+	v := passes(PassValid, h)
+	v.pass, v.waiting = q.who.pass, g.waiting(q, h)
+	if !q.peek && !q.stream {
+		v.pass = g.renewed(q.item, q.who.id(), q.who.pass, q.policy, q.nowMS)
+	}
+	return v
+}
+
+// waiting is the length of the line as it was last seen. Where nothing but memory answers for a while, it is looked at
+// beside the requests, once a second.
+func (g *Gate) waiting(q *question, h queue.Header) int64 {
+	if !h.On() || h.State == queue.Closed {
+		return 0
+	}
+	f := g.flows.of(q.item)
+	if seen := f.seenMS.Load(); q.nowMS-seen >= flowEvery && g.StoreUp() && f.seenMS.CompareAndSwap(seen, q.nowMS) {
+		item, limits := queue.Item(strings.Clone(string(q.item))), q.limits
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), storePatience)
+			defer cancel()
+			if look, err := g.Line.Look(ctx, item); err == nil && look.Header.On() {
+				g.flows.saw(look.Header, look.Counts, limits, look.NowMS)
+			}
+		}()
+	}
+	return f.waiting.Load()
 }
 
 // count counts the request. Where this node's own counts reach a trigger, the queue is turned on before the request
@@ -179,7 +210,7 @@ func (g *Gate) fromMemory(ctx context.Context, q *question, h queue.Header) (ver
 	}
 	v := verdict{action: Wait, reason: q.waits(h.State), header: h}
 	if undrawn {
-		v.waiting = g.flows.waiting(h)
+		v.waiting = g.waiting(q, h)
 		g.Beats.Heard(q.item, q.who.id())
 		g.placed(q, &v, t.Score, 0, false, q.nowMS)
 		return v, true
@@ -188,7 +219,7 @@ func (g *Gate) fromMemory(ctx context.Context, q *question, h queue.Header) (ver
 	if err != nil {
 		// One failed look is no outage, and asking the line as well would take as long again: the place is as last shown.
 		g.storeFailed(ctx, "positions", q.item, err)
-		v.waiting = g.flows.waiting(h)
+		v.waiting = g.waiting(q, h)
 		g.placed(q, &v, t.Score, t.ShownMost, false, q.nowMS)
 		return v, true
 	}

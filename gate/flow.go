@@ -27,6 +27,7 @@ type flows struct {
 
 type flow struct {
 	waiting atomic.Int64
+	seenMS  atomic.Int64 // when that was, or when it is being looked at
 	rates   atomic.Pointer[rates]
 
 	mu         sync.Mutex
@@ -62,22 +63,11 @@ func (fs *flows) of(item queue.Item) *flow {
 	return v.(*flow)
 }
 
-// waiting is the length of a line when it was last seen.
-func (fs *flows) waiting(h queue.Header) int64 {
-	if !h.On() {
-		return 0
-	}
-	v, ok := fs.items.Load(h.Item)
-	if !ok {
-		return 0
-	}
-	return v.(*flow).waiting.Load()
-}
-
 // saw takes in the counts of an answer.
 func (fs *flows) saw(h queue.Header, c queue.Counts, l queue.Limits, ms int64) {
 	f := fs.of(h.Item)
 	f.waiting.Store(c.Waiting)
+	f.seenMS.Store(ms)
 	if !f.mu.TryLock() {
 		return // somebody else brings as good a sample
 	}

@@ -32,6 +32,7 @@ type line interface {
 	End(ctx context.Context, item queue.Item, e queue.Ending) (queue.EndReport, error)
 	Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder) (queue.SwitchReport, error)
 	Positions(ctx context.Context, item queue.Item) (queue.Table, error)
+	Look(ctx context.Context, item queue.Item) (queue.Snapshot, error)
 }
 
 // asker is batch.Asks.

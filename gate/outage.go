@@ -9,7 +9,7 @@ import (
 func (g *Gate) storeDown(q *question, h queue.Header) verdict {
 	if q.policy.OnStoreFailure == queue.FailOpen && q.swtch != settings.Hold && !q.peek {
 		v := passes(StoreDown, h)
-		v.waiting = g.flows.waiting(h)
+		v.waiting = g.waiting(q, h)
 		// It is no proof of having been inside before the queue turned on, and must not take the place of one.
 		v.unmarked = h.On()
 		return v
@@ -20,7 +20,7 @@ func (g *Gate) storeDown(q *question, h queue.Header) verdict {
 // kept answers a visitor whose place is known by the ticket alone: it is renewed, and the position is the one last
 // shown. Whoever has no ticket waits without a position.
 func (g *Gate) kept(q *question, h queue.Header, r Reason) verdict {
-	v := verdict{action: Wait, reason: r, header: h, waiting: g.flows.waiting(h)}
+	v := verdict{action: Wait, reason: r, header: h, waiting: g.waiting(q, h)}
 	if t := q.who.ticket.Place; t.Generation != 0 && t.Generation >= h.Generation {
 		v.header.Generation, v.header.Epoch = t.Generation, t.Epoch // the ticket stays what it is
 		g.placed(q, &v, t.Score, t.ShownMost, false, q.nowMS)
@@ -31,15 +31,16 @@ func (g *Gate) kept(q *question, h queue.Header, r Reason) verdict {
 	return v
 }
 
-// held answers while the switch over all items lets nobody new in, and there is no line to stand in.
+// held answers while the switch over all items lets nobody new in, and the queue is off: whoever holds a pass, or passed
+// within a session, is not new. All others wait; there is no line to stand in, so no place either.
 func (g *Gate) held(q *question, h queue.Header) verdict {
-	if !h.On() && q.who.visitor.Mark(q.item) > q.nowMS-q.limits.SessionMS {
-		return passes(Grace, h) // not new: was inside a moment ago
-	}
 	if g.holds(h, q.item, q.who.id(), q.who.pass) {
-		v := passes(PassValid, h)
-		v.pass = q.who.pass
-		return v
+		return g.passValid(q, h)
 	}
-	return g.kept(q, h, Paused)
+	if q.who.visitor.Mark(q.item) > q.nowMS-q.limits.SessionMS {
+		return passes(QueueOff, h)
+	}
+	v := verdict{action: Wait, reason: Paused, header: h}
+	v.poll = g.pollAfter(q, &v)
+	return v
 }
