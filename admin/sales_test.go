@@ -66,6 +66,8 @@ func TestWhatASaleIsRefusedFor(t *testing.T) {
 		{"no name", change(`"name":"Friday",`, ""), 400, "invalid_sale"},
 		{"no opening", change(`"opens_at":"2026-12-04T11:00:00",`, ""), 400, "invalid_sale"},
 		{"a prequeue after the opening", change("T10:30", "T11:30"), 400, "invalid_sale"},
+		{"a prequeue at the opening", change("T10:30", "T11:00"), 400, "invalid_sale"}, // B131, and its neighbours
+		{"an end at the opening", change("T15:00", "T11:00"), 400, "invalid_sale"},
 		{"an end before the opening", change("T15:00", "T10:45"), 400, "invalid_sale"},
 		{"a ramp after the end", change(`_seconds":60`, `_seconds":14400`), 400, "invalid_sale"},
 		{"an opening in the past", change("2026-12-04T11:00:00", "2026-11-30T11:00:00"), 400, "invalid_sale"},

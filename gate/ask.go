@@ -135,8 +135,8 @@ func (g *Gate) inside(q *question, h queue.Header, reply batch.Reply) verdict {
 // noPlace answers who has no place, and got none.
 func (g *Gate) noPlace(ctx context.Context, q *question, h queue.Header, reply batch.Reply, again bool) (verdict, error) {
 	switch {
-	case q.stream && again && q.who.ticket.Place.Generation == h.Generation:
-		// A stream only looks, but a place that the store has lost is put back for it too.
+	case q.stream && again && (q.who.ticket.Place.Generation == h.Generation || h.Grace && q.who.visitor.Mark(q.item) > 0):
+		// A stream only looks, but a place that the store has lost is put back for it too, and grace is grace.
 		q.stream = false
 		defer func() { q.stream = true }()
 		return g.fromStore(ctx, q, h, false)

@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,5 +142,22 @@ func TestMarksGoBackToAStoreThatLostThem(t *testing.T) {
 		if b := c.at(way).status("sku-1"); b.code != "no_place" {
 			t.Errorf("node %d: %s", way, b.raw)
 		}
+	}
+}
+
+// A stream answers what status would: also to one who was inside when the queue turned on.
+func TestAStreamKnowsGrace(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(p *queue.Policy) { p.InflowPerSecond = 0 })
+	c := r.app()
+	c = c.keep(c.check("sku-1"))
+	r.hand.Add(2 * time.Second)
+	r.activate("sku-1")
+	w := c.do(http.MethodGet, "/v1/items/sku-1/events")
+	if body := w.Body.String(); w.Code != http.StatusOK || !strings.Contains(body, `"grace"`) {
+		t.Errorf("%d %s", w.Code, body)
+	}
+	if w := r.app().do(http.MethodGet, "/v1/items/sku-1/events"); w.Code != http.StatusNotFound {
+		t.Errorf("one who was not: %d", w.Code)
 	}
 }

@@ -159,3 +159,60 @@ func restart(r *rig, secret string) {
 		r.t.Fatal(err)
 	}
 }
+
+// B152: two days with hardly anybody: one let in an hour, one newcomer each 50 minutes, a restart in the middle. Nobody becomes
+// unknown, nothing begins anew, and when the queue is off all of it is gone ten minutes later.
+func TestALineWithHardlyAnyTrafficLivesOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(p *queue.Policy) {
+		p.InflowPerSecond, p.AbandonSeconds, p.ClaimSeconds, p.SessionSeconds = 1./3600, 1800, 1800, 300
+	})
+	r.activate("sku-1")
+	generation := r.header("sku-1").Generation
+	var line []*client
+	in := 0
+	const beat = 10 * time.Minute
+	for at := time.Duration(0); at < 48*time.Hour; at += beat {
+		if at == 24*time.Hour {
+			restart(r, "c2x1aWNlIHRlc3Qgc2VjcmV0IGtleSAwMTIzNDU2Nzg5YWJjZGVm")
+		}
+		if at%(50*time.Minute) == 0 {
+			c := r.app()
+			b := c.check("sku-1")
+			if b.Action == "wait" {
+				if b.position() != int64(len(line)+1) {
+					t.Fatalf("after %v a newcomer stands at %d of %d", at, b.position(), len(line)+1)
+				}
+				line = append(line, c.keep(b))
+			}
+		}
+		for range beat / time.Minute {
+			r.pass(time.Minute)
+		}
+		still := line[:0]
+		for _, c := range line {
+			switch b := c.status("sku-1"); b.verdict() {
+			case "pass/admitted":
+				if len(still) > 0 {
+					t.Fatalf("after %v one was let in before another who came first", at)
+				}
+				in++
+			case "wait/queue_on":
+				if still = append(still, c.keep(b)); b.position() != int64(len(still)) || queue.Generation(b.Queue.Generation) != generation {
+					t.Fatalf("after %v number %d: %s", at, len(still), b.raw)
+				}
+			default:
+				t.Fatalf("after %v: %d %s", at, b.status, b.raw)
+			}
+		}
+		line = still
+	}
+	if in < 45 || in > 48 {
+		t.Errorf("%d let in in 48 hours", in)
+	}
+	r.do("sku-1", queue.SwitchOrder{Action: queue.Deactivate})
+	r.pass(11 * time.Minute)
+	if kept := r.store.Items(); len(kept) != 0 {
+		t.Errorf("kept %v", kept)
+	}
+}

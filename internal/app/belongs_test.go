@@ -45,7 +45,9 @@ func TestAnswersBelongToWhoeverAsked(t *testing.T) {
 	}
 	r := newRig(t, 1)
 	r.via = slowly(t, r.redis.Addr(), 300*time.Millisecond)
-	r.start(1, nil)
+	for i := 1; i <= 3; i++ {
+		r.start(i, nil)
+	}
 	r.policy("sku-1", map[string]any{"inflow_per_second": 20, "on_store_failure": "closed"})
 	r.activate("sku-1")
 	keys := r.keyring()
@@ -61,7 +63,7 @@ func TestAnswersBelongToWhoeverAsked(t *testing.T) {
 					patience = time.Millisecond
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
-				reason, err := r.belongs(ctx, keys, known.ID, token, fmt.Sprintf("request-%d-%d", k, round))
+				reason, err := r.belongs(ctx, 1+(k+round)%3, keys, known.ID, token, fmt.Sprintf("request-%d-%d", k, round))
 				cancel()
 				switch {
 				case err != nil:
@@ -82,9 +84,9 @@ func TestAnswersBelongToWhoeverAsked(t *testing.T) {
 	}
 }
 
-// belongs sends one check to node 1, and errs where anything in its answer is another's.
-func (r *rig) belongs(ctx context.Context, keys *ticket.Keyring, who queue.Visitor, token, id string) (reason string, err error) {
-	req, err := http.NewRequestWithContext(ctx, "GET", "http://"+r.nodes[1].Addresses().Visitor+"/v1/items/sku-1/check", nil)
+// belongs sends one check to a node, and errs where anything in its answer is another's.
+func (r *rig) belongs(ctx context.Context, i int, keys *ticket.Keyring, who queue.Visitor, token, id string) (reason string, err error) {
+	req, err := http.NewRequestWithContext(ctx, "GET", "http://"+r.nodes[i].Addresses().Visitor+"/v1/items/sku-1/check", nil)
 	if err != nil {
 		return "", err
 	}

@@ -301,6 +301,7 @@ func (v *visitor) call(i int, method, path string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	req.Header.Set("Accept", "application/json")
 	// An empty token is one that does not verify: it says that this client keeps no cookies.
 	req.Header.Set("Sluice-Visitor", v.token)
 	if v.ticket != "" {

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"net/http"
@@ -80,6 +81,27 @@ func TestLooksAreNoTraffic(t *testing.T) {
 	}
 }
 
+// listen opens the event stream and hears of a place or a pass.
+func (v *visitor) listen(ctx context.Context, i int, item string) error {
+	req, err := http.NewRequestWithContext(ctx, "GET", "http://"+v.r.nodes[i].Addresses().Visitor+"/v1/items/"+item+"/events", nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Sluice-Visitor", v.token)
+	req.Header.Set("Sluice-Ticket", v.ticket)
+	resp, err := v.r.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "data: ") {
+			return nil
+		}
+	}
+	return fmt.Errorf("stream of %d ended without an event", resp.StatusCode)
+}
+
 // B127: those who wait keep nothing on: polls are no traffic, and a quiet queue is released, once.
 func TestWhoeverWaitsKeepsNoQueueOn(t *testing.T) {
 	t.Parallel()
@@ -98,9 +120,21 @@ func TestWhoeverWaitsKeepsNoQueueOn(t *testing.T) {
 	defer cancel()
 	together(len(visitors), func(k int) {
 		for ctx.Err() == nil {
-			a, err := visitors[k].call(k%2, "GET", "/v1/items/sku-1/status")
+			// By polls, by a stream that is opened again and again, and by reloads of the page.
+			var a answer
+			var err error
+			switch k % 3 {
+			case 0:
+				a, err = visitors[k].call(k%2, "GET", "/v1/items/sku-1/status")
+			case 1:
+				if err = visitors[k].listen(ctx, k%2, "sku-1"); err == nil {
+					a, err = visitors[k].call(k%2, "GET", "/v1/items/sku-1/status")
+				}
+			case 2:
+				a, err = visitors[k].call(k%2, "GET", "/wait/sku-1")
+			}
 			if err != nil || a.Status != http.StatusOK {
-				t.Errorf("status: %d, %v", a.Status, err)
+				t.Errorf("%d: %d, %v", k, a.Status, err)
 				return
 			}
 			if a.Action == "pass" {
