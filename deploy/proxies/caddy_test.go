@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluicehq/sluice/internal/childproc"
 	"github.com/sluicehq/sluice/internal/sitetest"
 )
 
@@ -30,16 +29,7 @@ var caddy = proxy{file: "caddy/Caddyfile", start: func(t *testing.T, config, at 
 	}
 	cmd := exec.Command(program, "run", "--config", file, "--adapter", "caddyfile")
 	cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir, "HOME="+dir)
-	child, err := childproc.Start(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		child.Kill()
-		if t.Failed() {
-			t.Logf("caddy: %s", child.Output())
-		}
-	})
+	run(t, cmd)
 }}
 
 // caddyClosed is what the configuration says to do in order to keep everybody out while Sluice is away.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluicehq/sluice/internal/childproc"
 	"github.com/sluicehq/sluice/internal/sitetest"
 )
 
@@ -28,16 +27,7 @@ var nginx = proxy{file: "nginx/nginx.conf", start: func(t *testing.T, config, at
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	child, err := childproc.Start(exec.Command(program, "-c", file, "-p", dir, "-e", "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		child.Kill()
-		if t.Failed() {
-			t.Logf("nginx: %s", child.Output())
-		}
-	})
+	run(t, exec.Command(program, "-c", file, "-p", dir, "-e", "stderr"))
 }}
 
 // nginxClosed is what the configuration says to do in order to keep everybody out while Sluice is away.

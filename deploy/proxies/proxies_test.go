@@ -9,9 +9,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
+	"github.com/sluicehq/sluice/internal/childproc"
 	"github.com/sluicehq/sluice/internal/sitetest"
 )
 
@@ -21,14 +23,28 @@ type proxied struct {
 	url string // of the proxy, http://host:port
 }
 
-// proxy starts a program with a configuration: the file of this folder, whose addresses are replaced by the site's, after
-// change. It listens on at.
+// proxy is a program and its configuration, a file of this folder. start runs it with that text, listening on at.
 type proxy struct {
 	file  string
 	start func(t *testing.T, config, at string)
 }
 
-// put puts a proxy in front of a new site.
+// run runs a program until the test ends, and shows what it said if the test failed.
+func run(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	child, err := childproc.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		child.Kill()
+		if t.Failed() {
+			t.Logf("%s: %s", cmd.Path, child.Output())
+		}
+	})
+}
+
+// put puts a proxy in front of a new site, whose addresses take the place of those in the file; change edits the file.
 func (p proxy) put(t *testing.T, change func(config string) string) *proxied {
 	t.Helper()
 	at := sitetest.FreeAddr(t)
@@ -67,11 +83,11 @@ func (p *proxied) page(t *testing.T, c *http.Client, path string, headers ...str
 }
 
 // all are the proxies that run here.
-func all(t *testing.T, run func(t *testing.T, p proxy)) {
+func all(t *testing.T, test func(t *testing.T, p proxy)) {
 	for name, p := range map[string]proxy{"nginx": nginx, "caddy": caddy} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run(t, p)
+			test(t, p)
 		})
 	}
 }
