@@ -39,9 +39,6 @@ CREATE INDEX deliveries_due ON deliveries (webhook_id, due_ms) WHERE state = 'pe
 CREATE INDEX deliveries_in_order ON deliveries (webhook_id, subject, id) WHERE state = 'pending';
 CREATE INDEX deliveries_ended ON deliveries (state, ended_ms) WHERE state <> 'pending';
 
-ALTER TABLE activations ADD COLUMN course TEXT NOT NULL DEFAULT ''; -- how it went, JSON; '' = not known
-
 -- +goose Down
-ALTER TABLE activations DROP COLUMN course;
 DROP TABLE deliveries;
 DROP TABLE webhooks;
