@@ -29,7 +29,6 @@ type itemBody struct {
 	Inflow   inflowForm
 	History  history
 	Visitor  visitorBody
-	Sale     saleLine
 }
 
 // itemOf reads the item of the address.
@@ -80,7 +79,6 @@ func (c *Console) bodyOf(p *page, item queue.Item, r live.Reading) itemBody {
 	b.Wait, b.WaitOK = waitOf(h, r.Counts.Waiting, h.Inflow)
 	b.Deeds = deedsFor(p, b)
 	b.Inflow = inflowFormOf(b)
-	b.Sale = c.saleOf(item)
 	return b
 }
 
