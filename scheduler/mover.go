@@ -170,9 +170,10 @@ func (m *Mover) took(t task, r queue.StepReport) bool {
 	return false
 }
 
-// next says when the item is due again: at an instant of its own pace, and not before there is something to do.
+// next says when the item is due again: at one of its own turns, and not before there is something to do. So a person
+// goes in within a tick of being due, and an item at a low rate is stepped no oftener than people go in.
 func (m *Mover) next(t task, r queue.StepReport, now time.Time) time.Time {
-	pace := pace(r.Header.Inflow, m.o.Tick)
+	pace := m.o.Tick
 	from := now
 	if from.Before(t.due.Add(time.Millisecond)) {
 		from = t.due.Add(time.Millisecond)
@@ -190,13 +191,6 @@ func (m *Mover) next(t task, r queue.StepReport, now time.Time) time.Time {
 		pace = max(idlePace, m.o.Tick)
 	}
 	return onGrid(t.item, from, pace)
-}
-
-// pace is the time between two steps of an item: a tick, and longer where the rate lets in less than one person in a
-// tick, so that each step finds a whole person due; a second at most, which is what the bucket holds.
-func pace(inflow float64, tick time.Duration) time.Duration {
-	ticks := time.Duration(float64(time.Second)/max(1, inflow)) / tick
-	return max(1, ticks) * tick
 }
 
 // onGrid is the first instant from `from` on at which the item has its turn, once in every pace. Each item has turns

@@ -5,11 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/sluicehq/sluice/queue"
 	"github.com/sluicehq/sluice/scheduler"
 )
 
-func TestItemsThatWentOnTogetherAreSteppedSpreadOverTheirPace(t *testing.T) {
+func TestItemsThatWentOnTogetherAreSteppedSpreadOverATick(t *testing.T) {
 	t.Parallel()
 	for _, one := range []struct {
 		inflow    float64
@@ -45,10 +47,44 @@ func TestItemsThatWentOnTogetherAreSteppedSpreadOverTheirPace(t *testing.T) {
 			if one.inflow >= 1 && (a < 0.95*float64(one.perSecond) || a > 1.05*float64(one.perSecond)) {
 				t.Errorf("%v steps of an item a second, %d expected", a, one.perSecond)
 			}
-			// Steps of a phase, were they even; three times as many is what chance makes of 400 items at the very most.
-			if even := many * one.perSecond * int(m.Phase()) / int(time.Second); most > 3*max(1, even) {
+			// Steps of a phase, were those of a tick even; twice as many is what chance makes of 400 items at the very most.
+			if even := many * m.Phase() / (250 * time.Millisecond); most > 2*int(even) {
 				t.Errorf("%d steps in one phase, where %d would be even", most, even)
 			}
 		})
 	}
+}
+
+// A person goes in within a tick of being due, whatever the rate was before and whenever it changes.
+func TestAPersonGoesInWithinATickOfBeingDue(t *testing.T) {
+	t.Parallel()
+	const tick = 250 * time.Millisecond
+	rapid.Check(t, func(rt *rapid.T) {
+		s := newStand(t)
+		s.policy.InflowPerSecond, s.policy.AbandonSeconds = rapid.SampledFrom([]float64{0, 0.01, 0.3, 1}).Draw(rt, "before"), 86400
+		item := queue.Item(rapid.StringMatching(`sku-[0-9]{1,4}`).Draw(rt, "item"))
+		s.on(item, 40)
+		m := s.mover(scheduler.NewShare("a"))
+		m.WakeAll()
+		movers := []*scheduler.Mover{m}
+		s.run(time.Duration(rapid.IntRange(0, 3000).Draw(rt, "ms"))*time.Millisecond, movers, nil)
+		inflow := rapid.SampledFrom([]float64{0.2, 0.5, 0.9, 1, 1.5, 2, 3, 3.9}).Draw(rt, "after")
+		was := len(s.admitted[item])
+		if _, err := s.line.Switch(t.Context(), item, queue.SwitchOrder{Action: queue.SetInflow, Inflow: &inflow}); err != nil {
+			rt.Fatal(err)
+		}
+		m.Wake(item)
+		changed := s.clock.Now().Sub(noon)
+		s.run(8*time.Second, movers, nil)
+		in := s.admitted[item][was:]
+		for k, at := range in {
+			due := time.Duration(float64(k+1) / inflow * float64(time.Second))
+			if late := at - changed - due; late > tick+m.Phase() {
+				rt.Fatalf("person %d went in %v after being due at %v a second", k, late, inflow)
+			}
+		}
+		if want := int((8*time.Second - tick - m.Phase()).Seconds() * inflow); len(in) < want {
+			rt.Fatalf("%d in, want %d", len(in), want)
+		}
+	})
 }
