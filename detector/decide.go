@@ -33,6 +33,17 @@ func Decide(t queue.Trigger, m Measures) (by string, tripped bool) {
 	return "", false
 }
 
+// TripOf is what is to be told of a trip by one of the triggers.
+func TripOf(t queue.Trigger, m Measures, by string) queue.Trip {
+	switch by {
+	case ByNewcomers:
+		return queue.Trip{Measure: m.Newcomers, Trigger: t.NewVisitorsPerMinute}
+	case ByActive:
+		return queue.Trip{Measure: m.Active, Trigger: t.ActiveUsers}
+	}
+	return queue.Trip{Measure: m.Requests, Trigger: t.Requests}
+}
+
 func reached(trigger int64, measure float64) bool { return trigger > 0 && measure >= float64(trigger) }
 
 // Low reports whether every set trigger's measure is below trigger × ratio: the traffic half of a release.

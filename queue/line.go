@@ -235,6 +235,7 @@ type StepReport struct {
 	Abandoned int64
 	Released  bool   // this step turned the queue off
 	Reason    string // Released: "released" (traffic) or "drained"
+	Story     Story  // Released: of the generation that ended
 	Restored  bool   // this step found a loss and began a new epoch
 	Missing   bool   // there is nothing in the store for this item
 	More      bool   // there is more to do at once: step again
@@ -252,6 +253,7 @@ type SwitchOrder struct {
 	By       string
 	OpensMS  int64    // Gather: when it will open
 	Reserved int64    // Activate: active users of this moment
+	Trip     Trip     // Activate by the detector: what it saw
 	Count    int64    // Admit: how many beyond the rate
 	Inflow   *float64 // SetInflow: nil = policy again
 	// Known, with Action Restore, is what the node remembers of a queue that the store has lost.
@@ -270,7 +272,8 @@ type SwitchReport struct {
 	Before  Header
 	Changed bool
 	NowMS   int64
-	Left    int64 // how many places the action ended
+	Left    int64  // how many places the action ended
+	Ended   *Ended // the generation that the action ended; nil = none
 }
 
 // Snapshot is the whole of one queue, for operators.
@@ -284,6 +287,7 @@ type Snapshot struct {
 	HoldMS      int64   // nobody is admitted before this instant; 0 = no hold
 	InPerSecond float64 // let in per second, over the last ten to twenty seconds; -1 = not known yet
 	Requests    float64
+	Story       Story // of the generation that is on or was on last
 }
 
 // Standing is where one visitor stands.

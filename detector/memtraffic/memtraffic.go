@@ -80,6 +80,7 @@ func (t *Traffic) decide(ctx context.Context, s detector.Sample, m detector.Meas
 	}
 	report, err := t.o.Line.Switch(ctx, s.Item, queue.SwitchOrder{
 		Action: queue.Activate, Limits: s.Limits, Cause: queue.ByDetector, By: by, Reserved: int64(m.Active),
+		Trip: detector.TripOf(s.Limits.Trigger, m, by),
 	})
 	if err != nil {
 		return look.Header, false, err

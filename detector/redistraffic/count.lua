@@ -107,12 +107,14 @@ local newcomers = trigger.new_visitors_per_minute > 0 and window_sum(K.newcomers
 local active = (trigger.active_users > 0 or limits.max_active > 0) and count_active() or 0
 
 local function tripped()
-  if requests >= trigger.requests then return 'trigger_requests' end
+  if requests >= trigger.requests then return 'trigger_requests', requests, trigger.requests end
   if trigger.new_visitors_per_minute > 0 and newcomers >= trigger.new_visitors_per_minute then
-    return 'trigger_new_visitors_per_minute'
+    return 'trigger_new_visitors_per_minute', newcomers, trigger.new_visitors_per_minute
   end
-  if trigger.active_users > 0 and active >= trigger.active_users then return 'trigger_active_users' end
-  return ARGV[7] == '1' and 'trigger_requests' or nil
+  if trigger.active_users > 0 and active >= trigger.active_users then
+    return 'trigger_active_users', active, trigger.active_users
+  end
+  if ARGV[7] == '1' then return 'trigger_requests', requests, trigger.requests end
 end
 
 local activated = 0
@@ -125,9 +127,11 @@ if q.state == 'off' and limits.auto then
       call('EXPIRE', K.queue, keep_off(q))
     end
   else
-    local by = tripped()
+    local by, measure, reached = tripped()
     if by then
       turn_on(q, 'open', now_us, tonumber(ARGV[4]), 'detector', by, active)
+      put(q, 'trip', measure)
+      put(q, 'trip_of', reached)
       activated = 1
     end
   end

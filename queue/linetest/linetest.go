@@ -42,7 +42,7 @@ func Exercise(t *testing.T, newLine New) {
 		tests []test
 	}{
 		{"Places", places}, {"Admission", admission}, {"Silence", silence}, {"Stays", stays}, {"Inflow", inflow}, {"Room", roomTests},
-		{"Draw", draw}, {"States", states}, {"Losses", losses}, {"Time", times}, {"Races", races},
+		{"Draw", draw}, {"States", states}, {"Story", story}, {"Losses", losses}, {"Time", times}, {"Races", races},
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {

@@ -344,7 +344,7 @@ func (m *machine) switchTo(t *rapid.T) {
 		Action: rapid.SampledFrom(append(actions, queue.Activate, queue.Activate, queue.Gather, queue.Admit, queue.Resume)).Draw(t, "action"),
 		Limits: m.limits,
 		Cause:  rapid.SampledFrom([]queue.Cause{queue.ByOperator, queue.ByOperator, queue.ByDetector, queue.BySale, queue.ByMode}).Draw(t, "cause"),
-		By:     "kim", Reserved: rapid.Int64Range(0, 3).Draw(t, "reserved"), Count: rapid.Int64Range(1, 4).Draw(t, "count"),
+		By:     "kim", Trip: queue.Trip{Measure: 7.5, Trigger: 7}, Reserved: rapid.Int64Range(0, 3).Draw(t, "reserved"), Count: rapid.Int64Range(1, 4).Draw(t, "count"),
 	}
 	switch o.Action {
 	case queue.SetInflow:

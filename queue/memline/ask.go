@@ -123,6 +123,7 @@ func (it *item) join(a *queue.Ask, now instant) queue.Answer {
 	case it.header.State == queue.Open && len(it.waiting) == 0 && !it.held(now) && it.debt == 0 &&
 		it.wholeTokens() >= 1 && it.room(now) >= 1:
 		it.spend(1)
+		it.story.AtOnce++
 		it.books.Joined++
 		it.books.Admitted++
 		return queue.Answer{Outcome: queue.Inside, New: true, Score: it.last, Admission: it.enterNow(a.Visitor, queue.Let, now).admission}

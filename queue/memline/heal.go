@@ -38,7 +38,7 @@ func (l *Line) restore(it *item, o queue.SwitchOrder, now instant) bool {
 	it.debt, it.lost, it.steppedMS = 0, 0, 0
 	it.lowSince, it.emptySince, it.offSince = 0, now.ms, now.ms
 	it.disarmed = false
-	it.books, it.measured = queue.Counts{}, [2]sample{}
+	it.books, it.story, it.measured = queue.Counts{}, queue.Story{}, [2]sample{}
 	it.take(o.Limits, now)
 	l.newEpoch(it, o.Known, now)
 	return true

@@ -14,6 +14,7 @@ type item struct {
 	header   queue.Header
 	limits   queue.Limits
 	books    queue.Counts // Reserved as set; Waiting and Running are those of the sets, filled in by counts
+	story    queue.Story
 	waiting  map[queue.Visitor]place
 	order    sorted // of waiting, by score
 	running  map[queue.Visitor]*stay
@@ -185,6 +186,7 @@ func (it *item) lineUp(v queue.Visitor, score int64, now instant) {
 	it.waiting[v] = place{score: score, heard: it.live(now) / 1000}
 	it.order.Insert(entry{score, v})
 	it.emptySince = 0
+	it.story.PeakWaiting = max(it.story.PeakWaiting, int64(len(it.waiting)))
 }
 
 // leaveLine takes a visitor out of waiting; the caller keeps the books.
@@ -236,6 +238,21 @@ func (it *item) expire(v queue.Visitor, s *stay) (noShow bool) {
 // showUp counts the reserved room down: one of those known to be inside has come into running.
 func (it *item) showUp() {
 	it.books.Reserved = max(0, it.books.Reserved-1)
+}
+
+// waited notes how long somebody who goes in has waited; who was drawn by lot tells nothing of it.
+func (it *item) waited(score int64, now instant) {
+	if score < queue.MaxLot {
+		return
+	}
+	ms := max(0, now.ms-score/1000)
+	it.story.LongestMS = max(it.story.LongestMS, ms)
+	it.story.Waits.Add(ms)
+}
+
+// ended is what is left to tell of a generation that has ended just now.
+func (it *item) ended(now instant) queue.Ended {
+	return queue.Ended{Counts: it.counts(now), Story: it.story}
 }
 
 // empty clears both sets.

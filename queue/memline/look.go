@@ -3,6 +3,7 @@ package memline
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/sluicehq/sluice/queue"
 )
@@ -24,7 +25,12 @@ func (l *Line) Look(_ context.Context, id queue.Item) (queue.Snapshot, error) {
 	defer it.mu.Unlock()
 	out := queue.Snapshot{
 		Header: it.header, Counts: it.counts(now), NowMS: now.ms, Tokens: it.tokens, Debt: it.debt, LastScore: it.last,
-		InPerSecond: it.inPerSecond(now),
+		InPerSecond: it.inPerSecond(now), Story: it.story,
+	}
+	if it.header.On() {
+		out.Story.Waits = nil
+	} else {
+		out.Story.Waits = slices.Clone(it.story.Waits)
 	}
 	if it.header.State == queue.Open && now.us > it.settledUS {
 		out.Tokens = it.tokensAt(now)

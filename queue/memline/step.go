@@ -45,6 +45,9 @@ func (l *Line) Step(_ context.Context, id queue.Item, o queue.StepOrder) (queue.
 	s.sweep()
 	it.measure(now)
 	out.Requests = l.release(it, now, &out)
+	if out.Released {
+		out.Story = it.story
+	}
 	out.Header, out.Counts, out.LastScore = it.header, it.counts(now), it.last
 	if head, ok := it.order.First(); ok {
 		out.HeadScore = head.score
@@ -115,6 +118,7 @@ func (s *step) admit() {
 		it.leaveLine(e.visitor, place{score: e.score})
 		it.enter(e.visitor, queue.Admission{Kind: queue.Let, AdmittedMS: s.now.ms}, deadline)
 		it.books.Admitted++
+		it.waited(e.score, s.now)
 		s.out.Admitted = append(s.out.Admitted, queue.LetIn{Visitor: e.visitor, Score: e.score})
 		if it.debt > 0 {
 			it.debt--

@@ -58,7 +58,8 @@ func (l *Line) switchTo(it *item, o queue.SwitchOrder, now instant, out *queue.S
 	case queue.Deactivate:
 		out.Left = int64(len(it.waiting))
 		it.turnOff(now, true)
-		out.Changed = true
+		ended := it.ended(now)
+		out.Changed, out.Ended = true, &ended
 		return nil
 	case queue.Close:
 		if changes {
@@ -82,7 +83,8 @@ func (l *Line) switchTo(it *item, o queue.SwitchOrder, now instant, out *queue.S
 		changes = it.setInflow(o.Inflow)
 	case queue.Reset:
 		out.Left = int64(len(it.waiting))
-		it.reset(now)
+		ended := it.reset(now)
+		out.Ended = &ended
 		it.keys.use(o.Key, now)
 	}
 	if out.Changed = changes; changes {
@@ -139,21 +141,27 @@ func (it *item) setInflow(inflow *float64) bool {
 	return true
 }
 
-// reset empties the line and starts a new generation in the same state; tickets and passes from before end.
-func (it *item) reset(now instant) {
+// reset empties the line and starts a new generation in the same state; tickets and passes from before end. It answers
+// what there is to tell of the one before.
+func (it *item) reset(now instant) queue.Ended {
 	h := &it.header
+	it.books.Left += int64(len(it.waiting))
+	it.books.Revoked += int64(len(it.running))
+	it.books.Reserved = 0
 	it.empty()
+	ended := it.ended(now)
 	it.marks.clear()
 	it.newGeneration(now)
 	h.PassesFrom, h.ActivatedMS, h.Grace, h.Draining, h.Override = h.Generation, now.ms, false, false, nil
 	it.holdMS = 0
 	it.setRate()
+	return ended
 }
 
 // newGeneration starts new books, an empty bucket, and no orders by hand.
 func (it *item) newGeneration(now instant) {
 	it.header.Generation = max(it.header.Generation+1, queue.Generation(now.ms/1000))
-	it.books, it.measured = queue.Counts{}, [2]sample{}
+	it.books, it.story, it.measured = queue.Counts{}, queue.Story{}, [2]sample{}
 	it.tokens, it.settledUS, it.debt = 0, now.us, 0
 	it.emptySince, it.lowSince = now.ms, 0
 }
@@ -173,6 +181,9 @@ func (l *Line) turnOn(it *item, to queue.State, o queue.SwitchOrder, now instant
 	}
 	it.holdMS, it.lost, it.steppedMS = 0, 0, 0
 	it.disarmed = false
+	if o.Action == queue.Activate {
+		it.story.Trip = o.Trip
+	}
 	it.books.Reserved, it.reservedUntil = max(0, o.Reserved), now.ms+it.limits.SessionMS
 	it.setRate()
 	it.changed(now)

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	lookScript   = NewScript(source("look"), "windows")
+	lookScript   = NewScript(source("look"), "windows", "story")
 	sampleScript = NewScript(source("sample"))
 )
 
@@ -28,6 +28,7 @@ func readSnapshot(item queue.Item, r reply) queue.Snapshot {
 	return queue.Snapshot{
 		Header: ReadHeader(item, r.list(0)), Counts: r.list(1).counts(), NowMS: r.int(2),
 		Tokens: r.float(3), Debt: r.int(4), LastScore: r.int(5), HoldMS: r.int(6), Requests: r.float(7), InPerSecond: r.float(9),
+		Story: r.list(10).story(),
 	}
 }
 

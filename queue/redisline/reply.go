@@ -68,3 +68,14 @@ func (r reply) counts() queue.Counts {
 		Carried: r.int(9), Finished: r.int(10), NoShow: r.int(11), Revoked: r.int(12),
 	}
 }
+
+// story reads what story(q) of story.lua writes.
+func (r reply) story() queue.Story {
+	s := queue.Story{
+		Trip: queue.Trip{Measure: r.float(0), Trigger: r.int(1)}, PeakWaiting: r.int(2), AtOnce: r.int(3), LongestMS: r.int(4),
+	}
+	for w := r.text(5); len(w) >= 3; w = w[3:] {
+		s.Waits = append(s.Waits, uint32(w[0])<<16|uint32(w[1])<<8|uint32(w[2]))
+	}
+	return s
+}

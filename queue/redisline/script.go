@@ -38,8 +38,8 @@ var (
 	touchScript  = NewScript(source("touch"))
 	endScript    = NewScript(source("end"))
 	recallScript = NewScript(source("recall"))
-	stepScript   = NewScript(source("step"), "windows", "turns")
-	switchScript = NewScript(source("switch"), "windows", "turns", "mends")
+	stepScript   = NewScript(source("step"), "windows", "turns", "story")
+	switchScript = NewScript(source("switch"), "windows", "turns", "story", "mends")
 	mendScript   = NewScript(source("mend"), "mends")
 )
 

@@ -43,6 +43,9 @@ func readStep(item queue.Item, r reply) queue.StepReport {
 		Restored: r.int(8) == 1, More: r.int(9) == 1, DueMS: r.int(10), LastScore: r.int(11), HeadScore: r.int(12),
 		Requests: r.float(13),
 	}
+	if report.Released {
+		report.Story = r.list(14).story()
+	}
 	in := r.list(3)
 	for i := 0; i+1 < len(in); i += 2 {
 		report.Admitted = append(report.Admitted, queue.LetIn{Visitor: queue.Visitor(in.text(i)), Score: in.int(i + 1)})

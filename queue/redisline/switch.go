@@ -35,7 +35,7 @@ func (l *Line) Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder)
 	}
 	keys := append(l.keys(item), l.onceKey(item))
 	args := []any{l.Now(), limits, version, string(o.Action), epoch(), string(o.Cause), o.By, o.OpensMS, o.Reserved, o.Count,
-		inflow, o.Key, known, o.Known.HoldMS}
+		inflow, o.Key, known, o.Known.HoldMS, o.Trip.Measure, o.Trip.Trigger}
 	r, err := l.run(ctx, switchScript, item, keys, append(args, 0)...)
 	if o.Action == queue.Restore && errors.Is(err, queue.ErrDamaged) {
 		r, err = l.run(ctx, switchScript, item, keys, append(args, 1)...)
@@ -46,6 +46,9 @@ func (l *Line) Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder)
 	report := queue.SwitchReport{
 		Header: ReadHeader(item, r.list(1)), Counts: r.list(2).counts(), Before: ReadHeader(item, r.list(3)),
 		Changed: r.int(4) == 1, NowMS: r.int(5), Left: r.int(6),
+	}
+	if ended := r.list(7); len(ended) > 0 {
+		report.Ended = &queue.Ended{Counts: ended.list(0).counts(), Story: ended.list(1).story()}
 	}
 	if r.text(0) == "wrong_state" {
 		return report, queue.ErrWrongState.With(

@@ -92,6 +92,7 @@ local function queue_up(visitor, score)
   heard[#heard + 1] = visitor
   heard[#heard + 1] = live_s
   add(q, 'nw', 1)
+  put(q, 'peak', max(q.peak, q.nw))
   put(q, 'empty_at', 0)
 end
 
@@ -172,6 +173,7 @@ local function ask(i)
   end
   if q.state == 'open' and q.nw == 0 and now_ms >= q.hold and q.held == 0 and rate(q) > 0 and q.tokens >= 1 and q.debt == 0 and room(q, now_ms) >= 1 then
     put(q, 'tokens', q.tokens - 1)
+    add(q, 'at_once', 1)
     add(q, 'joined', 1)
     add(q, 'admitted', 1)
     add(q, 'nr', 1)

@@ -2,7 +2,7 @@
 -- KEYS[1..11]  the keys of the line, see prelude.lua
 -- ARGV[1]  now_us   '' = the store's clock; else a virtual one (tests)
 -- ARGV[2]  visitor  '' = none
--- Returns  {header, counts, now_ms, tokens, debt, last, hold_ms, requests, standing, let in per second}; standing is {} or
+-- Returns  {header, counts, now_ms, tokens, debt, last, hold_ms, requests, standing, let in per second, story}; standing is {} or
 --          {'waiting', score, rank, heard ms} or {'inside', kind, admitted_ms, claimed_ms, issued_ms, pass_ends_ms,
 --          requests}
 -- Cost     O(log N) and what has left the traffic window
@@ -37,4 +37,4 @@ if visitor ~= '' and q.state ~= 'off' then
 end
 local requests = window_sum(K.traffic, now_ms, window_of(K.traffic))
 return { header(q), counts(q, now_ms), now_ms, text(q.tokens), q.debt, q.last, q.hold, text(requests), standing,
-  text(measured()) }
+  text(measured()), story(q, q.state == 'off') }

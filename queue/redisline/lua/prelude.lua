@@ -44,7 +44,8 @@ end
 --   lv (version of the limits), inflow, max_active, session, claim, abandon, return, max_waiting, release_after, ratio, trig_*: the limits
 --   tokens, at, debt, hold: the bucket
 --   last, nw, nr, reserved, reserved_until, lost, step_at, tick, disarmed, damaged, empty_at, low_at, marks_at, sweep, sweep_of, swept_at, m*:
---   the rest; and the books. A number that is missing, as one that a newer version keeps and this store has none of yet, is 0.
+--   the rest; trip, trip_of, peak, at_once, longest, waits (text of three bytes a bucket of queue.Waits): the story; and the
+--   books. A number that is missing, as one that a newer version keeps and this store has none of yet, is 0.
 local books = { 'joined', 'returned', 'restored', 'admitted', 'abandoned', 'left', 'carried', 'finished', 'no_show', 'revoked' }
 
 local zero = { __index = function() return 0 end }

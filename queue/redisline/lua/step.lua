@@ -14,7 +14,8 @@
 -- ARGV[12] hold_ms          how long nobody goes in after a loss
 -- ARGV[13] seen_header      the header the node knows, JSON; read only where a loss is found
 -- Returns  {header, counts, now_ms, visitors let in as visitor, score, …, next first, no_show, finished, abandoned,
---          released ('' = no), restored, more, due_ms, last, head score, requests}; {} where nothing is kept
+--          released ('' = no), restored, more, due_ms, last, head score, requests, story where released, else {}}; {} where nothing
+--          is kept
 -- Cost     O(n log N): n visitors moved (at most `most`), N the larger set
 -- Why one script: between leaving one set and entering the next a visitor is in none; a crash there loses the place.
 
@@ -151,6 +152,30 @@ local function sweep()
   if now_ms - q.swept_at > 250 and #names == part then more = 1 end
 end
 
+-- Waits of those let in: longest, and how many in each bucket of queue.Waits (WaitBucket). Who was drawn by lot tells none.
+local waited = {}
+local function note_wait(score)
+  if score < LOTS then return end
+  local ms, b = max(0, now_ms - floor(score / 1000)), 0
+  put(q, 'longest', max(q.longest, ms))
+  if ms >= 128 then
+    local fraction, exponent = math.frexp(ms)
+    b = min((exponent - 8) * 4 + floor((fraction - 0.5) * 8) + 1, 85)
+  end
+  waited[b] = (waited[b] or 0) + 1
+end
+
+local function keep_waits()
+  if not next(waited) then return end
+  local kept = q.waits ~= 0 and q.waits or ''
+  for b, n in pairs(waited) do
+    kept = kept .. string.rep('\0', 3 * (b + 1) - #kept)
+    local count = min(struct.unpack('>I3', kept, 3 * b + 1) + n, 16777215)
+    kept = kept:sub(1, 3 * b) .. struct.pack('>I3', count) .. kept:sub(3 * b + 4)
+  end
+  put(q, 'waits', kept)
+end
+
 -- The next go in: what is due by the rate and has room, and what was ordered by hand beyond both.
 local admitted = {}
 local stay = write_stay({ kind = 'a', admitted = now_ms, claimed = 0, issued = 0, ends = 0, requests = 0 })
@@ -175,6 +200,7 @@ local function admit()
         stays[at + 1], stays[at + 2] = visitor, stay
         admitted[#admitted + 1] = visitor
         admitted[#admitted + 1] = popped[2 * i]
+        note_wait(tonumber(popped[2 * i]))
       end
     end
     call('HDEL', K.heard, unpack(names))
@@ -211,6 +237,7 @@ local function measure()
 end
 
 admit()
+keep_waits()
 sweep()
 measure()
 if budget == 0 and #over > 0 then more = 1 end
@@ -257,4 +284,4 @@ if released == '' then
 end
 save(q)
 return { header(q), counts(q, now_ms), now_ms, admitted, no_show, done, abandoned, released, restored, more,
-  due, q.last, head, text(requests) }
+  due, q.last, head, text(requests), released ~= '' and story(q, true) or {} }

@@ -15,29 +15,32 @@
 -- ARGV[12] key             makes admit and reset take effect once; '' = none
 -- ARGV[13] known           restore: JSON of the header and numbers that the node remembers
 -- ARGV[14] hold_ms         restore: how long nobody goes in
--- ARGV[15] damaged         1 = restore: let go of keys that are not what a line writes first
--- Returns  {'ok' or 'wrong_state', header, counts, header before, changed, now_ms, places ended}
+-- ARGV[15] trip            activate by the detector: the measure that tripped,
+-- ARGV[16] trip_of           and the trigger that it reached
+-- ARGV[17] damaged         1 = restore: let go of keys that are not what a line writes first
+-- Returns  {'ok' or 'wrong_state', header, counts, header before, changed, now_ms, places ended,
+--          {counts, story} of the generation that ended, else {}}
 -- Cost     O(1); sets are unlinked, not walked
 -- Why one script: of many nodes that want the same change at once, one makes it.
 
 local now_us = clock(ARGV[1])
 local now_ms = floor(now_us / 1000)
 local action, epoch, cause, by = ARGV[4], tonumber(ARGV[5]), ARGV[6], ARGV[7]
-if ARGV[15] == '1' then
+if ARGV[17] == '1' then
   mend()
   if not queue_is_sound() then call('UNLINK', K.queue) end
 end
 local q = load()
 local before = header(q)
 take_limits(q, ARGV[2], tonumber(ARGV[3]), now_us)
-local changed, left = 0, 0
+local changed, left, ended = 0, 0, {}
 
 local function done(word)
   if q.exists then
     save(q)
     if q.state == 'off' then call('EXPIRE', K.queue, keep_off(q)) end
   end
-  return { word or 'ok', header(q), counts(q, now_ms), before, changed, now_ms, left }
+  return { word or 'ok', header(q), counts(q, now_ms), before, changed, now_ms, left, ended }
 end
 
 local function change()
@@ -82,6 +85,8 @@ function act.activate()
   if q.state == 'off' then
     if cause == 'detector' and q.disarmed == 1 and not traffic_low(q, measures(q, now_ms)) then return done() end
     turn_on(q, 'open', now_us, epoch, cause, by, tonumber(ARGV[9]))
+    put(q, 'trip', tonumber(ARGV[15]))
+    put(q, 'trip_of', tonumber(ARGV[16]))
     changed = 1
   elseif cause == 'detector' or cause == 'mode' then
     return done()
@@ -117,6 +122,7 @@ function act.deactivate()
   if q.state ~= 'off' then
     left = q.nw
     turn_off(q, now_ms, true)
+    ended = { counts(q, now_ms), story(q, true) }
     changed = 1
   end
   return done()
@@ -181,6 +187,10 @@ function act.reset()
   local state, was_cause, was_by, opens = q.state, q.cause, q.by, q.opens
   local lost, step_at = q.lost, q.step_at
   left = q.nw
+  add(q, 'left', q.nw)
+  add(q, 'revoked', q.nr)
+  for _, f in ipairs({ 'nw', 'nr', 'reserved' }) do put(q, f, 0) end
+  ended = { counts(q, now_ms), story(q, true) }
   turn_on(q, state, now_us, epoch, was_cause, was_by, 0)
   call('UNLINK', K.ended, K.ended_old)
   put(q, 'grace', 0)

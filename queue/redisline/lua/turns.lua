@@ -17,7 +17,9 @@ local function turn_on(q, state, now_us, epoch, cause, by, reserved)
   put(q, 'activated', now_ms)
   for _, f in ipairs(books) do put(q, f, 0) end
   for _, f in ipairs({ 'draining', 'opens', 'nw', 'nr', 'tokens', 'at', 'debt', 'hold', 'lost', 'step_at', 'disarmed',
-    'empty_at', 'low_at', 'sweep', 'sweep_of', 'swept_at', 'm0_at', 'm0', 'm1_at', 'm1' }) do put(q, f, 0) end
+    'empty_at', 'low_at', 'sweep', 'sweep_of', 'swept_at', 'm0_at', 'm0', 'm1_at', 'm1', 'trip', 'trip_of', 'peak', 'at_once',
+    'longest' }) do put(q, f, 0) end
+  put(q, 'waits', '')
   put(q, 'override', '')
   put(q, 'empty_at', now_ms)
   put(q, 'reserved', reserved)
