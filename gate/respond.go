@@ -111,8 +111,12 @@ func (q *question) takesCookies() bool {
 }
 
 // setCookies sets the one cookie of ours, if it has changed. The cookie of the pass alone, where it is asked for,
-// comes before it: proxies that hand on a single cookie are answered by setJar.
+// comes before it, and so does the end of one of this host alone beside that of the domain, which is from before the
+// domain was set: proxies that hand on a single cookie are answered by setJar.
 func (g *Gate) setCookies(h http.Header, r *http.Request, q *question, token string) {
+	if g.site.domain != "" && q.who.jar != nil && several(cookies(r, visitorCookie)) {
+		h["Set-Cookie"] = append(h["Set-Cookie"], visitorCookie+"=; Max-Age=0; Path=/")
+	}
 	if g.PassCookie && token != "" && !q.who.headers {
 		name := passCookieName(q.item)
 		had := false
@@ -124,6 +128,15 @@ func (g *Gate) setCookies(h http.Header, r *http.Request, q *question, token str
 		}
 	}
 	g.setJar(h, q.who)
+}
+
+// several reports whether there is more than one.
+func several(values func(func(string) bool)) bool {
+	n := 0
+	for range values {
+		n++
+	}
+	return n > 1
 }
 
 // setJar sets the cookie that carries all.

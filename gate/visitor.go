@@ -196,14 +196,22 @@ func (g *Gate) readAddress(r *http.Request, q *question) {
 }
 
 // openJar reads the cookie into a jar, and gives it; nil where none verifies. Browsers may send two of one name (of the
-// host and of the domain): the first that verifies.
+// host and of the domain): of those that verify the one that was touched last, in whatever order they come.
 func (g *Gate) openJar(r *http.Request, into *ticket.Jar, now time.Time) *ticket.Jar {
+	var best *ticket.Jar
 	for value := range cookies(r, visitorCookie) {
-		if g.Keys.ReadJar(into, value, now) == nil {
-			return into
+		if best == nil {
+			if g.Keys.ReadJar(into, value, now) == nil {
+				best = into
+			}
+			continue
+		}
+		other := new(ticket.Jar)
+		if g.Keys.ReadJar(other, value, now) == nil && other.TouchedMS() > best.TouchedMS() {
+			best = other
 		}
 	}
-	return nil
+	return best
 }
 
 // header gives the first value of a header; name is canonical.

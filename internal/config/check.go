@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/publicsuffix"
+
 	"github.com/sluicehq/sluice/internal/itempattern"
 	"github.com/sluicehq/sluice/internal/redisurl"
 	"github.com/sluicehq/sluice/internal/secreturl"
@@ -42,7 +44,7 @@ func (f Flags) Serve() (Serve, error) {
 		BootstrapAdminToken: Secret(c.optional("bootstrap-admin-token", f.BootstrapAdminToken, tokenForm)),
 		Roles:               c.roles("roles", f.Roles),
 		ItemPatterns:        c.patterns("item-pattern", f.ItemPattern),
-		CookieDomain:        strings.ToLower(c.optional("cookie-domain", strings.TrimPrefix(f.CookieDomain, "."), domainForm)),
+		CookieDomain:        c.cookieDomain("cookie-domain", f.CookieDomain),
 		PassCookie:          f.PassCookie,
 		TrustedProxies:      c.networks("trusted-proxies", f.TrustedProxies),
 		WebhookNetworks:     c.networks("webhook-allow-private", f.WebhookAllowPrivate),
@@ -54,6 +56,7 @@ func (f Flags) Serve() (Serve, error) {
 		TraceSampleRatio:    c.untraced("trace-sample-ratio", c.share("trace-sample-ratio", f.TraceSampleRatio)),
 		ShutdownTimeout:     c.duration("shutdown-timeout", f.ShutdownTimeout, 0, 10*time.Minute),
 	}
+	c.covers("cookie-domain", s.CookieDomain, s.PublicURL)
 	s.AutoMigrate = s.DatabaseURL == ""
 	if f.AutoMigrate != nil {
 		s.AutoMigrate = *f.AutoMigrate
@@ -147,6 +150,32 @@ func (c *checker) publicURL(flag, v string) *url.URL {
 	u.Path = strings.TrimRight(u.Path, "/")
 	u.Scheme, u.Host, _ = strings.Cut(string(origin), "://")
 	return u
+}
+
+// cookieDomain takes the dot off that was once customary in front.
+func (c *checker) cookieDomain(flag, v string) string {
+	domain := strings.TrimPrefix(v, ".")
+	if domain == "" && v != "" {
+		c.fail(flag, v, "")
+	}
+	return strings.ToLower(c.optional(flag, domain, domainForm))
+}
+
+// covers refuses a domain of cookies that browsers do not take from the public URL's host.
+func (c *checker) covers(flag, domain string, public *url.URL) {
+	if domain == "" || public == nil {
+		return
+	}
+	host := public.Hostname()
+	suffix, _ := publicsuffix.PublicSuffix(domain)
+	switch {
+	case net.ParseIP(domain) != nil:
+		c.fail(flag, domain, "is an address, which no cookie can have as its domain")
+	case suffix == domain:
+		c.fail(flag, domain, "is a public suffix, for which browsers take no cookies")
+	case host != domain && !strings.HasSuffix(host, "."+domain):
+		c.fail(flag, domain, "does not cover the host of --public-url, "+host)
+	}
 }
 
 func (c *checker) signOn(f SignOn) OIDC {

@@ -157,6 +157,15 @@ func (k *Keyring) SealJar(j *Jar) string {
 	return w.seal(k.rings[0].jar, "")
 }
 
+// TouchedMS is the latest instant that the jar tells of, unix ms: of two jars of one browser the later one is the truer.
+func (j *Jar) TouchedMS() int64 {
+	ms := max(j.newest(), j.Visitor.IssuedMS)
+	if len(j.Visitor.marks) > 0 {
+		ms = max(ms, j.Visitor.marks[0].sec*1000)
+	}
+	return ms
+}
+
 // newest is the latest instant of issue in the jar: the others are counted back from it.
 func (j *Jar) newest() (ms int64) {
 	for _, e := range j.entries {
