@@ -7,10 +7,15 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"runtime"
+	"slices"
 	"strconv"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sluicehq/sluice/detector"
 	"github.com/sluicehq/sluice/internal/trace"
@@ -26,7 +31,8 @@ type Options struct {
 	LeaveShare float64
 	// NoShowShare, 0 to 1, of those who are let in do not turn up, and give the slot back after claim_seconds.
 	NoShowShare float64
-	// Progress is told now and then how many of the events are done, and up to which instant; nil = nobody.
+	// Progress is told now and then how many of the events are done, and up to which instant; nil = nobody. Several
+	// engines share the work; it is the first one that tells.
 	Progress func(done, all int, atMS int64)
 }
 
@@ -35,39 +41,82 @@ const progressEach = 1 << 14
 
 // Run replays a trace. An error is one of the line, which has none to give in replay: it would be a defect.
 func Run(ctx context.Context, t *trace.Trace, o Options) (*Report, error) {
-	e := &engine{o: o, trace: t, items: make([]*item, len(t.Items)), byID: map[queue.Item]*item{}, names: names(len(t.Visitors))}
-	e.line = memline.New(memline.Options{Clock: &e.clock, Epoch: func() int64 { return 1 }, Traffic: e.traffic, Punctual: true})
-	for i, ev := range t.Events {
-		if o.Progress != nil && i%progressEach == 0 {
-			o.Progress(i, len(t.Events), ev.MS)
+	engines := make([]*engine, max(1, min(runtime.GOMAXPROCS(0), len(t.Items))))
+	shares := shares(t, len(engines))
+	items, names := make([]*item, len(t.Items)), names(len(t.Visitors))
+	g, running := errgroup.WithContext(ctx)
+	for i := range engines {
+		e := &engine{o: o, trace: t, number: i, shares: shares, items: items, byID: map[queue.Item]*item{}, names: names}
+		e.line = memline.New(memline.Options{Clock: &e.clock, Epoch: func() int64 { return 1 }, Traffic: e.traffic, Punctual: true})
+		engines[i] = e
+		g.Go(func() error { return e.run(running) })
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return report(ctx, t, items, func(it *item) *memline.Line { return engines[shares[it.number]].line })
+}
+
+// shares deals the items out to so many engines, the busiest first and each to the one that has the fewest requests so
+// far. It says by an item's number which engine has it.
+func shares(t *trace.Trace, engines int) []int {
+	requests := make([]int, len(t.Items))
+	for _, ev := range t.Events {
+		requests[ev.Item]++
+	}
+	busiest := make([]int, len(t.Items))
+	for i := range busiest {
+		busiest[i] = i
+	}
+	slices.SortFunc(busiest, func(a, b int) int { return cmp.Or(requests[b]-requests[a], a-b) })
+	of, load := make([]int, len(t.Items)), make([]int, engines)
+	for _, i := range busiest {
+		least := slices.Index(load, slices.Min(load))
+		of[i] = least
+		load[least] += requests[i]
+	}
+	return of
+}
+
+// run replays the requests of the engine's items, and what comes of them after the last one.
+func (e *engine) run(ctx context.Context) error {
+	events := e.trace.Events
+	for i, ev := range events {
+		if i%progressEach == 0 {
+			if e.o.Progress != nil && e.number == 0 {
+				e.o.Progress(i, len(events), ev.MS)
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 		}
-		if i%progressEach == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+		if e.shares[ev.Item] != e.number {
+			continue
 		}
 		if err := e.runUntil(ctx, ev.MS); err != nil {
-			return nil, err
+			return err
 		}
 		e.clock.ms = ev.MS
 		if err := e.request(ctx, ev); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := e.runUntil(ctx, never-1); err != nil {
-		return nil, err
-	}
-	return e.report(ctx)
+	return e.runUntil(ctx, never-1)
 }
 
-// engine is one replay under way.
+// engine replays a share of the items. Items know nothing of one another, so the engines run side by side, each with a
+// clock and a line of its own, and the result is the same however many there are.
 type engine struct {
-	o     Options
-	trace *trace.Trace
-	clock virtual
-	line  *memline.Line
-	items []*item // by number in the trace; nil until its first request
-	byID  map[queue.Item]*item
-	names string
-	dues  dues
+	number int
+	shares []int // by an item's number, the number of its engine
+	o      Options
+	trace  *trace.Trace
+	clock  virtual
+	line   *memline.Line
+	items  []*item // by number in the trace, of all engines; nil until its first request
+	byID   map[queue.Item]*item
+	names  string
+	dues   dues
 }
 
 // virtual is the clock of a replay.

@@ -11,7 +11,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/sluicehq/sluice/internal/trace"
 	"github.com/sluicehq/sluice/queue"
+	"github.com/sluicehq/sluice/queue/memline"
 )
 
 // Report is what would have happened. Its JSON is a promise to callers.
@@ -55,17 +57,18 @@ type Activation struct {
 	PeakWaiting int64  `json:"peak_waiting"`
 }
 
-func (e *engine) report(ctx context.Context) (*Report, error) {
+// report puts together what came of a trace; lineOf gives the line in which an item was.
+func report(ctx context.Context, t *trace.Trace, items []*item, lineOf func(*item) *memline.Line) (*Report, error) {
 	r := &Report{
-		Totals: Totals{int64(len(e.trace.Events)), e.trace.Skipped, int64(len(e.trace.Visitors)), int64(len(e.trace.Items))},
+		Totals: Totals{int64(len(t.Events)), t.Skipped, int64(len(t.Visitors)), int64(len(t.Items))},
 		Items:  map[queue.Item]*ItemReport{},
 	}
-	for _, it := range e.items {
+	for _, it := range items {
 		if it == nil || len(it.activations) == 0 {
 			continue
 		}
 		if it.on { // until the end of time
-			s, err := e.line.Look(ctx, it.id)
+			s, err := lineOf(it).Look(ctx, it.id)
 			if err != nil {
 				return nil, fmt.Errorf("look at %s: %w", it.id, err)
 			}
