@@ -194,17 +194,14 @@ func (g *Gate) activate(ctx context.Context, q *question) (queue.Header, error) 
 	return h, err
 }
 
-// fromMemory answers who polls from far back, or before a draw, without the store: the ticket says which place, the
-// table where it stands now.
+// fromMemory answers who polls, or waits for a draw, without asking the line: the ticket says which place, the table or
+// the last look at the head where it stands now.
 func (g *Gate) fromMemory(ctx context.Context, q *question, h queue.Header) (verdict, bool) {
 	t := q.who.ticket.Place
 	if q.create || q.peek || t.Generation != h.Generation || t.Epoch != h.Epoch || h.State == queue.Closed || !g.StoreUp() {
 		return verdict{}, false
 	}
 	undrawn := h.State == queue.Prequeue && t.Score < queue.MaxLot
-	if !undrawn && t.ShownMost > 0 && t.ShownMost <= farPosition {
-		return verdict{}, false
-	}
 	if g.Beats.Gone(q.item, q.who.id()) {
 		return verdict{}, false
 	}
@@ -214,6 +211,9 @@ func (g *Gate) fromMemory(ctx context.Context, q *question, h queue.Header) (ver
 		g.Beats.Heard(q.item, q.who.id())
 		g.placed(q, &v, t.Score, 0, false, q.nowMS)
 		return v, true
+	}
+	if t.ShownMost > 0 && t.ShownMost <= farPosition {
+		return g.near(ctx, q, h)
 	}
 	table, err := g.tables.at(ctx, q.item)
 	if err != nil {
@@ -237,7 +237,7 @@ func (g *Gate) fromMemory(ctx context.Context, q *question, h queue.Header) (ver
 	f := g.flows.of(q.item)
 	f.waiting.Store(table.Waiting)
 	if !far(position, f.estimate(position, h, q.nowMS)) {
-		return verdict{}, false
+		return g.near(ctx, q, h)
 	}
 	g.Beats.Heard(q.item, q.who.id())
 	v.waiting = table.Waiting

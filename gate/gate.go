@@ -32,6 +32,7 @@ type line interface {
 	End(ctx context.Context, item queue.Item, e queue.Ending) (queue.EndReport, error)
 	Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder) (queue.SwitchReport, error)
 	Positions(ctx context.Context, item queue.Item) (queue.Table, error)
+	Head(ctx context.Context, item queue.Item, most int) (queue.Head, error)
 	Look(ctx context.Context, item queue.Item) (queue.Snapshot, error)
 }
 
@@ -123,7 +124,8 @@ type Gate struct {
 	cache  *pass.Cache
 	signed signedPasses
 
-	tables      tables
+	tables      looks[queue.Table]
+	heads       looks[queue.Head]
 	flows       flows
 	globs       globs
 	activations singleflight.Group
@@ -204,7 +206,8 @@ func New(o Options) (*Gate, error) {
 	if g.errorPage, err = page.ParseError(); err != nil {
 		return nil, err
 	}
-	g.tables = tables{line: o.Line, clock: g.base}
+	g.tables.take, g.tables.life, g.tables.clock = o.Line.Positions, tableLife, g.base
+	g.heads.take, g.heads.life, g.heads.clock = g.head, headLife, g.base
 	signing, all := o.Keys.PassKeys()
 	g.SetPassKeys(signing, pass.NewKeys(all...))
 	g.handler = g.engine()

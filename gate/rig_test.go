@@ -33,6 +33,7 @@ type store struct {
 	down  atomic.Bool
 	calls atomic.Int64 // of Ask, asks counted
 	looks atomic.Int64 // of Positions
+	heads atomic.Int64 // of Head
 }
 
 func (s *store) err() error {
@@ -70,6 +71,14 @@ func (s *store) Positions(ctx context.Context, item queue.Item) (queue.Table, er
 	}
 	s.looks.Add(1)
 	return s.Line.Positions(ctx, item)
+}
+
+func (s *store) Head(ctx context.Context, item queue.Item, most int) (queue.Head, error) {
+	if err := s.err(); err != nil {
+		return queue.Head{}, err
+	}
+	s.heads.Add(1)
+	return s.Line.Head(ctx, item, most)
 }
 
 func (s *store) Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder) (queue.SwitchReport, error) {

@@ -12,6 +12,7 @@ package queue
 //	Look(ctx, Item) (Snapshot, error)                   header, counts, bucket
 //	Find(ctx, Item, Visitor) (Standing, error)          where one visitor stands
 //	Positions(ctx, Item) (Table, error)                 samples of the line, for far polls
+//	Head(ctx, Item, most) (Head, error)                 who is next, for polls near the head
 //
 // All instants in orders and reports are unix milliseconds by the store's clock, scores are microseconds.
 

@@ -1,6 +1,9 @@
 package queue
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // Table is a sample of one line: scores at known ranks, close together near the head and about 1 % of the rank apart
 // further back, which bounds the error of a position between two samples by that step, whatever the arrivals were.
@@ -10,6 +13,20 @@ type Table struct {
 	Header  Header
 	Exact   int64    // ranks 1..Exact are all there
 	Samples []Sample // rank rising, score rising
+}
+
+// Head is the beginning of one line, whole: the scores of those who are next, in order.
+type Head struct {
+	Waiting int64 // in all
+	Scores  []int64
+}
+
+// Position is the rank of a score, 1 = next; 0 where it is not in the head.
+func (h Head) Position(score int64) int64 {
+	if i, found := slices.BinarySearch(h.Scores, score); found {
+		return int64(i) + 1
+	}
+	return 0
 }
 
 // Sample is one entry of a Table.

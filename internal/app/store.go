@@ -32,6 +32,7 @@ type line interface {
 	LookMany(context.Context, []queue.Item) ([]queue.Snapshot, []error)
 	Find(context.Context, queue.Item, queue.Visitor) (queue.Standing, error)
 	Positions(context.Context, queue.Item) (queue.Table, error)
+	Head(context.Context, queue.Item, int) (queue.Head, error)
 }
 
 // traffic is the count of all nodes together.

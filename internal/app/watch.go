@@ -107,6 +107,9 @@ func (a *App) stepped(r queue.StepReport, lag time.Duration) {
 	if r.Missing {
 		return
 	}
+	if len(r.Admitted) > 0 {
+		a.gate.Moved(r.Header.Item)
+	}
 	a.metrics.Stepped(r, a.limits(r.Header.Item).Trigger.Requests, lag, time.Now())
 	if a.store.client == nil {
 		a.clock.Saw(r.NowMS, time.UnixMilli(r.NowMS))

@@ -23,6 +23,7 @@ type Line interface {
 	Look(context.Context, queue.Item) (queue.Snapshot, error)
 	Find(context.Context, queue.Item, queue.Visitor) (queue.Standing, error)
 	Positions(context.Context, queue.Item) (queue.Table, error)
+	Head(context.Context, queue.Item, int) (queue.Head, error)
 }
 
 // New makes a line that goes by the clock and in which nothing is kept.

@@ -63,6 +63,20 @@ func (l *Line) Find(_ context.Context, id queue.Item, v queue.Visitor) (queue.St
 	return out, nil
 }
 
+// Head gives the scores of the first most in line. It never fails.
+func (l *Line) Head(_ context.Context, id queue.Item, most int) (queue.Head, error) {
+	it := l.lock(id)
+	if it == nil {
+		return queue.Head{}, nil
+	}
+	defer it.mu.Unlock()
+	out := queue.Head{Waiting: int64(it.order.Len()), Scores: make([]int64, min(most, it.order.Len()))}
+	for i := range out.Scores {
+		out.Scores[i] = it.order.At(i).score
+	}
+	return out, nil
+}
+
 // Positions samples the line. It never fails.
 func (l *Line) Positions(_ context.Context, id queue.Item) (queue.Table, error) {
 	now := l.now()

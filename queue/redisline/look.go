@@ -88,6 +88,22 @@ func (l *Line) Find(ctx context.Context, item queue.Item, v queue.Visitor) (queu
 	return s, nil
 }
 
+// Head gives the scores of the first most in line: two commands in one pipeline.
+func (l *Line) Head(ctx context.Context, item queue.Item, most int) (queue.Head, error) {
+	key := l.waitingKey(item)
+	pipe := l.client.Pipeline()
+	waiting := pipe.ZCard(ctx, key)
+	first := pipe.ZRangeWithScores(ctx, key, 0, int64(most)-1)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return queue.Head{}, Fault(err)
+	}
+	out := queue.Head{Waiting: waiting.Val(), Scores: make([]int64, len(first.Val()))}
+	for i, z := range first.Val() {
+		out.Scores[i] = int64(z.Score)
+	}
+	return out, nil
+}
+
 // dense is how many places at the head a table holds one by one: the shown position is exact up to 200, and one
 // command brings two thousand as cheaply as a few samples.
 const dense = 2000
