@@ -91,6 +91,26 @@ func TestReturnAddressesThatAreAllowed(t *testing.T) {
 	}
 }
 
+// B079: an address whose query holds another one is as good as any, and arrives byte for byte. Letters beyond ASCII come
+// percent-encoded, as a header must have them.
+func TestReturnAddressesArriveByteForByte(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, shop)
+	for _, raw := range []string{
+		"/cb?next=https%3A%2F%2Fother.example%2Fx&error_description=http://a//b", "/a//b", "/search?q=//", "/p#//x",
+		"/한글/상품?이름=값", "/p?a=1&a=2&b=%2B+", "/p?&&=&a", "/p?q=a%20b+c", "/p;v=1?x#y?z",
+	} {
+		w := r.browser().do(http.MethodGet, "/wait/sku-1?return="+url.QueryEscape(raw))
+		got := w.Header().Get("Location")
+		if strings.Contains(raw, "한") {
+			got, _ = url.PathUnescape(got)
+		}
+		if w.Code != http.StatusFound || got != raw {
+			t.Errorf("return=%s: %d %q", raw, w.Code, got)
+		}
+	}
+}
+
 func TestAPassIsAppendedForAnotherSiteOnly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, shop)
