@@ -65,8 +65,8 @@ if [ "$(postgres)" -lt 13 ]; then
 	exit 1
 fi
 
-# The site's side of the connector tests.
-for at in gate/testdata/connector; do
+# The site's side of the connector tests, and what the client for TypeScript is checked with.
+for at in gate/testdata/connector examples/typescript; do
 	if ! cmp -s "$at/package-lock.json" "$at/node_modules/.installed"; then
 		echo "installing the npm packages of $at"
 		npm ci --prefix "$at" --silent --no-audit --no-fund --ignore-scripts
