@@ -240,20 +240,20 @@ func headerView(h queue.Header) map[string]any {
 // tell publishes the events of a change.
 func (a *Admin) tell(o ItemOrder, r queue.SwitchReport) {
 	at := a.o.Clock.Now()
-	publish := func(kind string, h queue.Header, counts *queue.Counts, reason string) {
-		a.o.Events.Publish(Event{Type: kind, Item: o.Item, Time: at, Header: &h, Counts: counts, Reason: reason})
+	publish := func(kind string, h queue.Header, ended *queue.Ended, reason string) {
+		a.o.Events.Publish(Event{Type: kind, Item: o.Item, Time: at, Header: &h, Ended: ended, Reason: reason})
 	}
-	if r.Before.On() && r.Header.Generation != r.Before.Generation { // a reset: the books of the one before are gone
+	if r.Before.On() && r.Header.Generation != r.Before.Generation { // a reset
 		ended := r.Before
 		ended.Version = r.Header.Version // of the change that ended it, as the other nodes tell it
-		publish(QueueReleased, ended, nil, "reset")
+		publish(QueueReleased, ended, r.Ended, "reset")
 	}
 	if r.Header.On() && r.Header.Generation != r.Before.Generation {
 		publish(QueueActivated, r.Header, nil, "")
 	}
 	switch o.Action {
 	case queue.Deactivate:
-		publish(QueueReleased, r.Header, &r.Counts, "deactivated")
+		publish(QueueReleased, r.Header, r.Ended, "deactivated")
 	case queue.Pause:
 		publish(QueuePaused, r.Header, nil, "")
 	case queue.Resume:

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluicehq/sluice/internal/sqlstore"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -37,7 +38,8 @@ type Event struct {
 	Item   queue.Item // "" = not about one item
 	Time   time.Time
 	Header *queue.Header  // after it; of a release: with the generation that ended
-	Counts *queue.Counts  // of a release: the books, where known
+	Ended  *queue.Ended   // of a release: the books and the story, where known
+	Trip   queue.Trip     // of an activation by the detector: what it saw, where known
 	Reason string         // of a release: "released", "drained", "deactivated", "reset"
 	Data   map[string]any // what else there is to say
 }
@@ -50,12 +52,23 @@ func (e Event) data() map[string]any {
 	}
 	if h := e.Header; h != nil {
 		data["state"], data["generation"], data["cause"], data["by"] = h.State, h.Generation, h.Cause, h.By
-		data["activated_at"], data["reason"], data["books"] = msInstant(h.ActivatedMS), orNil(e.Reason), nil
-		if e.Counts != nil {
-			data["books"] = booksOf(*e.Counts)
+		data["activated_at"], data["reason"], data["books"], data["line"], data["trip"] = msInstant(h.ActivatedMS), orNil(e.Reason), nil, nil, nil
+		if e.Ended != nil {
+			data["books"], data["line"] = booksOf(e.Ended.Counts), sqlstore.LineStoryOf(e.Ended.Story)
+		}
+		if trip := e.trip(); trip != (queue.Trip{}) {
+			data["trip"] = trip
 		}
 	}
 	return data
+}
+
+// trip is what the detector saw, as far as the event knows.
+func (e Event) trip() queue.Trip {
+	if e.Ended != nil {
+		return e.Ended.Story.Trip
+	}
+	return e.Trip
 }
 
 // MarshalJSON writes the event as it is sent.
@@ -85,7 +98,7 @@ type told struct {
 	item       queue.Item
 	generation queue.Generation
 	version    int64
-	books      bool // told with them: so is what had been told without
+	ended      bool // told with books and story: so is what had been told without
 }
 
 // remembered is how many events of queues are known again.
@@ -118,7 +131,7 @@ func (e *Events) known(ev Event) bool {
 	if ev.Header == nil {
 		return false
 	}
-	t := told{ev.Type, ev.Item, ev.Header.Generation, ev.Header.Version, ev.Counts != nil}
+	t := told{ev.Type, ev.Item, ev.Header.Generation, ev.Header.Version, ev.Ended != nil}
 	if _, ok := e.told[t]; ok {
 		return true
 	}
@@ -126,8 +139,8 @@ func (e *Events) known(ev Event) bool {
 		e.told, e.order = map[told]struct{}{}, make([]told, remembered)
 	}
 	e.remember(t)
-	if t.books { // who tells of it without the books tells nothing new
-		t.books = false
+	if t.ended { // who tells of it without them tells nothing new
+		t.ended = false
 		e.remember(t)
 	}
 	return false

@@ -14,6 +14,7 @@ func (a *Admin) Follow(ctx context.Context) {
 		defer close(done)
 		a.keepHistory(ctx)
 	}()
+	go a.keepTidy(ctx)
 	tick := time.NewTicker(a.o.Every)
 	defer tick.Stop()
 	failing := false

@@ -23,6 +23,9 @@ type activationView struct {
 	Released   instant          `json:"released_at"` // null = still on
 	Reason     *string          `json:"reason"`
 	Books      *booksView       `json:"books"` // at the end; null where not known
+	Trip       *queue.Trip      `json:"trip"`  // what the detector saw; null for other causes, or where not known
+	// Line is how the line was, at the end; null where not known.
+	Line *sqlstore.LineStory `json:"line"`
 }
 
 // listActivations is GET /activations?item=&from=&to=&cursor=: the history, newest first.
@@ -50,7 +53,7 @@ func (a *Admin) listActivations(c *gin.Context) error {
 	rows, next := cut(rows, func(r sqlstore.Activation) int64 { return r.ID })
 	views := make([]activationView, 0, len(rows))
 	for _, r := range rows {
-		v := activationView{r.Item, r.Generation, r.Cause, r.By, r.Grace, instant(r.ActivatedAt), instant(r.ReleasedAt), orNil(r.Reason), nil}
+		v := activationView{r.Item, r.Generation, r.Cause, r.By, r.Grace, instant(r.ActivatedAt), instant(r.ReleasedAt), orNil(r.Reason), nil, r.Trip, r.Line}
 		if r.Counts != nil {
 			books := booksOf(*r.Counts)
 			v.Books = &books
@@ -58,39 +61,6 @@ func (a *Admin) listActivations(c *gin.Context) error {
 		views = append(views, v)
 	}
 	c.JSON(http.StatusOK, gin.H{"activations": views, "next_cursor": next})
-	return nil
-}
-
-// auditView is one write by an operator.
-type auditView struct {
-	At      instant         `json:"at"`
-	Who     string          `json:"who"`
-	Via     string          `json:"via"` // token, bootstrap, session, command line
-	Role    sqlstore.Role   `json:"role"`
-	Address string          `json:"address"`
-	Action  string          `json:"action"`
-	Subject string          `json:"subject"`
-	Reason  *string         `json:"reason"`
-	Before  json.RawMessage `json:"before"`
-	After   json.RawMessage `json:"after"`
-}
-
-// listAudit is GET /audit?cursor=: who wrote what, newest first.
-func (a *Admin) listAudit(c *gin.Context) error {
-	before, err := cursorQuery(c)
-	if err != nil {
-		return err
-	}
-	rows, err := a.o.Store.AuditLog(c.Request.Context(), before, page+1)
-	if err != nil {
-		return err
-	}
-	rows, next := cut(rows, func(r sqlstore.AuditEntry) int64 { return r.ID })
-	views := make([]auditView, 0, len(rows))
-	for _, r := range rows {
-		views = append(views, auditView{instant(r.At), r.Who, r.Via, r.Role, r.Address, r.Action, r.Subject, orNil(r.Reason), raw(r.Before), raw(r.After)})
-	}
-	c.JSON(http.StatusOK, gin.H{"audit": views, "next_cursor": next})
 	return nil
 }
 

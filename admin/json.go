@@ -19,13 +19,15 @@ func jsonText(v any) string {
 // instant is a time in answers: RFC 3339 in UTC with milliseconds, null for the zero time.
 type instant time.Time
 
+// text is the instant without quotes.
+func (i instant) text() string { return time.Time(i).UTC().Format("2006-01-02T15:04:05.000Z") }
+
 // MarshalJSON writes it.
 func (i instant) MarshalJSON() ([]byte, error) {
-	t := time.Time(i)
-	if t.IsZero() {
+	if time.Time(i).IsZero() {
 		return []byte("null"), nil
 	}
-	return t.UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`), nil
+	return []byte(`"` + i.text() + `"`), nil
 }
 
 // msInstant is that of unix milliseconds; 0 = null.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/internal/sqlstore"
+	"github.com/sluicehq/sluice/queue"
 )
 
 // historyBacklog is how many events are kept while SQL is away.
@@ -53,12 +54,18 @@ type record struct {
 	letter sqlstore.Letter // without a message = none
 }
 
-// recordOf makes the record of an event. Of a release that was heard of by its header alone, the line still knows the
-// books.
+// recordOf makes the record of an event. What one that was heard of by its header alone leaves out, the line still knows:
+// what the detector saw, and the books and the story of a generation that has ended.
 func (a *Admin) recordOf(ctx context.Context, e Event) record {
-	if e.Type == QueueReleased && e.Counts == nil {
-		if s, err := a.look(context.WithoutCancel(ctx), e.Item); err == nil && !s.Header.On() && s.Header.Generation == e.Header.Generation {
-			e.Counts = &s.Counts
+	released := e.Type == QueueReleased && e.Ended == nil
+	activated := e.Type == QueueActivated && e.Header.Cause == queue.ByDetector
+	if released || activated {
+		s, err := a.look(context.WithoutCancel(ctx), e.Item)
+		switch same := err == nil && s.Header.Generation == e.Header.Generation; {
+		case same && activated:
+			e.Trip = s.Story.Trip
+		case same && !s.Header.On():
+			e.Ended = &queue.Ended{Counts: s.Counts, Story: s.Story}
 		}
 	}
 	r := record{event: e}
@@ -81,9 +88,9 @@ func (a *Admin) record(ctx context.Context, r record) error {
 		switch e := r.event; {
 		case e.Header == nil:
 		case e.Type == QueueActivated:
-			noted = tx.Activated(*e.Header)
+			noted = tx.Activated(*e.Header, e.Trip)
 		case e.Type == QueueReleased:
-			noted = tx.Released(*e.Header, e.Time, e.Reason, e.Counts)
+			noted = tx.Released(*e.Header, e.Time, e.Reason, e.Ended)
 		}
 		if r.letter.Message != "" {
 			queued = tx.Queue(r.letter)

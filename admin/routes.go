@@ -63,6 +63,7 @@ func (a *Admin) table() []route {
 
 		{"GET", "/activations", viewer, h(a.listActivations)},
 		{"GET", "/audit", viewer, h(a.listAudit)},
+		{"GET", "/audit/export", viewer, h(a.exportAudit)},
 		{"GET", "/events", viewer, h(a.stream)},
 
 		{"GET", "/webhooks", operator, h(a.listWebhooks)}, // an address may hold a secret of its receiver

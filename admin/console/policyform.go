@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -256,15 +255,9 @@ func (p *page) PageColours() []string { return queue.ThemeColours }
 
 // lastChange finds who changed a policy last.
 func (c *Console) lastChange(p *page, pattern queue.Pattern) (*sqlstore.AuditEntry, error) {
-	entries, err := c.o.Store.AuditLog(p.gin.Request.Context(), 0, 200)
-	if err != nil {
+	entries, err := c.o.Store.AuditLog(p.gin.Request.Context(), sqlstore.AuditFilter{Action: "policy", Subject: string(pattern), Most: 1})
+	if err != nil || len(entries) == 0 {
 		return nil, err
 	}
-	i := slices.IndexFunc(entries, func(e sqlstore.AuditEntry) bool {
-		return e.Subject == string(pattern) && strings.HasPrefix(e.Action, "policy.")
-	})
-	if i < 0 {
-		return nil, nil
-	}
-	return &entries[i], nil
+	return &entries[0], nil
 }

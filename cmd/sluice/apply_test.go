@@ -82,7 +82,7 @@ func TestApply(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			audit, err := s.AuditLog(t.Context(), 0, 100)
+			audit, err := s.AuditLog(t.Context(), sqlstore.AuditFilter{Most: 100})
 			if err != nil || len(audit) != 5 || audit[0].Via != "command line" {
 				t.Errorf("audit: %d %v", len(audit), err)
 			}

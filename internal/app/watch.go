@@ -89,9 +89,9 @@ func reason(kind string, now queue.Header) string {
 
 // released is told of each step that turned a queue off, with the books.
 func (a *App) released(r queue.StepReport) {
-	counts, h := r.Counts, r.Header
+	h, ended := r.Header, queue.Ended{Counts: r.Counts, Story: r.Story}
 	a.events.Publish(admin.Event{
-		Type: admin.QueueReleased, Item: h.Item, Time: time.UnixMilli(r.NowMS).UTC(), Header: &h, Counts: &counts, Reason: r.Reason,
+		Type: admin.QueueReleased, Item: h.Item, Time: time.UnixMilli(r.NowMS).UTC(), Header: &h, Ended: &ended, Reason: r.Reason,
 	})
 }
 

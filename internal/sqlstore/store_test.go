@@ -292,12 +292,12 @@ func TestHistoryHasOneRowAGeneration(t *testing.T) {
 		ctx := t.Context()
 		h := queue.Header{Item: "hot", Generation: 7, Cause: queue.ByDetector, By: "trigger_requests", Grace: true, ActivatedMS: 1000}
 		for range 3 {
-			if _, err := s.Change(ctx, func(tx *Tx) error { return tx.Activated(h) }); err != nil {
+			if _, err := s.Change(ctx, func(tx *Tx) error { return tx.Activated(h, queue.Trip{Measure: 512.25, Trigger: 500}) }); err != nil {
 				t.Fatal(err)
 			}
 		}
-		counts := &queue.Counts{Joined: 5, Left: 5}
-		for i, c := range []*queue.Counts{nil, counts, {Joined: 9}} {
+		ended := queue.Ended{Counts: queue.Counts{Joined: 5, Left: 5}, Story: queue.Story{PeakWaiting: 3, LongestMS: 900, Waits: queue.Waits{2}}}
+		for i, c := range []*queue.Ended{nil, &ended, {Counts: queue.Counts{Joined: 9}}} {
 			if _, err := s.Change(ctx, func(tx *Tx) error {
 				return tx.Released(h, time.UnixMilli(int64(2000+i)), []string{"released", "other", "third"}[i], c)
 			}); err != nil {
@@ -316,6 +316,12 @@ func TestHistoryHasOneRowAGeneration(t *testing.T) {
 		a := all[1]
 		if a.ReleasedAt.UnixMilli() != 2000 || a.Reason != "released" || a.Counts == nil || a.Counts.Joined != 5 || !a.Grace || a.By != "trigger_requests" {
 			t.Errorf("row %+v", a)
+		}
+		if a.Trip == nil || a.Trip.Measure != 512.25 || a.Line == nil || a.Line.PeakWaiting != 3 || a.Line.LongestWaitMS != 900 || a.Line.MedianWaitMS == nil {
+			t.Errorf("story %+v %+v", a.Trip, a.Line)
+		}
+		if cold := all[0]; cold.Trip != nil || cold.Line != nil || cold.Counts != nil {
+			t.Errorf("what nobody knows is told: %+v", cold)
 		}
 		for _, f := range []HistoryFilter{{Item: "hot", Most: 10}, {To: time.UnixMilli(5000), Most: 10}, {Before: all[0].ID, Most: 10}} {
 			if got, err := s.Activations(ctx, f); err != nil || len(got) != 1 || got[0].Item != "hot" {
