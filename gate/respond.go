@@ -158,6 +158,7 @@ const handOverMS = 60_000
 // waitURL is the address of the waiting page for the one who is answered v.
 func (g *Gate) waitURL(q *question, v *verdict, back string) string {
 	var b strings.Builder
+	b.Grow(len(g.site.url) + len(q.item) + 3*len(back) + 192) // as long as it can become with a code
 	b.WriteString(g.site.url)
 	b.WriteString("/wait/")
 	b.WriteString(string(q.item))
