@@ -1,7 +1,9 @@
 package gate
 
 import (
+	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -19,6 +21,16 @@ var (
 	eventType  = []string{"text/event-stream; charset=utf-8"}
 	unbuffered = []string{"no"}
 )
+
+// After a break pages come back between firstBack and firstBack + spreadBack: the 20,000 of two full nodes that restart
+// together are 3,300 a second.
+const (
+	firstBack  = time.Second
+	spreadBack = 6 * time.Second
+)
+
+// comeBack is how long one page waits after a break, each another time.
+func comeBack() time.Duration { return firstBack + rand.N(spreadBack) }
 
 // events streams what status would answer, until the first `pass`, which it does not claim.
 func (g *Gate) events(c *gin.Context) error {
@@ -48,7 +60,8 @@ func (g *Gate) events(c *gin.Context) error {
 	defer next.Stop()
 	<-next.C
 	// The first line: how long the browser waits before it comes back after a break.
-	buf := append(make([]byte, 0, 2048), "retry: 3000\n\n"...)
+	buf := append(make([]byte, 0, 2048), "retry: "...)
+	buf = append(strconv.AppendInt(buf, comeBack().Milliseconds(), 10), "\n\n"...)
 	for {
 		rep := g.settle(h, c.Request, q, &v, back)
 		buf = append(buf, "event: status\ndata: "...)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -72,7 +74,8 @@ func TestEventsTellOfTheTurnWithoutClaimingIt(t *testing.T) {
 	if resp.StatusCode != 200 || !strings.HasPrefix(h.Get("Content-Type"), "text/event-stream") || h.Get("X-Accel-Buffering") != "no" || h.Get("Cache-Control") != "no-store" || h.Get("Set-Cookie") != "" {
 		t.Errorf("stream: %d %s", resp.StatusCode, h)
 	}
-	if line := <-lines; !strings.HasPrefix(line, "retry: ") {
+	line := <-lines
+	if ms, err := strconv.Atoi(strings.TrimPrefix(line, "retry: ")); err != nil || ms < 1000 || ms > 7000 {
 		t.Errorf("first line %q", line)
 	}
 	if b, ok := event(t, lines); !ok || b.verdict() != "wait/queue_on" || b.position() != 1 || b.ticket() == "" {
@@ -91,6 +94,25 @@ func TestEventsTellOfTheTurnWithoutClaimingIt(t *testing.T) {
 		t.Errorf("the stream has claimed: %+v", standing)
 	}
 	c.want(c.status("sku-1"), "pass/admitted")
+}
+
+// B116: pages whose streams break together do not come back together.
+func TestPagesComeBackSpreadOverSeconds(t *testing.T) {
+	t.Parallel()
+	const pages = 20_000 // two full nodes
+	var inSecond [10]int
+	least, most := time.Hour, time.Duration(0)
+	for range pages {
+		wait := comeBack()
+		least, most = min(least, wait), max(most, wait)
+		inSecond[wait/time.Second]++
+	}
+	if spread := most - least; spread < 5*time.Second {
+		t.Errorf("they come back within %v", spread)
+	}
+	if n := slices.Max(inSecond[:]); n > 4000 {
+		t.Errorf("%d come back within one second", n)
+	}
 }
 
 func TestStreamsAreBounded(t *testing.T) {
