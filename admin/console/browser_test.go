@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/sluicehq/sluice/internal/browsertest"
+	"github.com/sluicehq/sluice/internal/config"
 )
 
 // user makes a user and gives the address of a login link.
@@ -169,7 +172,7 @@ func TestAViewerSeesNoControlAndIsRefused(t *testing.T) {
 	r.join("shoe", 3)
 	p := r.signedIn("vic", "viewer")
 	p.Pardon("403")
-	for _, path := range []string{"/", "/items/shoe", "/policies", "/policy?pattern=*", "/switch"} {
+	for _, path := range []string{"/", "/items/shoe", "/policies", "/policy?pattern=*", "/switch", "/integrate"} {
 		p.Go(r.console + path)
 		// What is left: the reader's own look, searches, and the way out.
 		got := browsertest.Evaluate[[]string](p, `[...document.querySelectorAll("main form[method=post], main .controls, main a[hx-get]")].map(e => e.outerHTML.slice(0, 200))`)
@@ -180,7 +183,7 @@ func TestAViewerSeesNoControlAndIsRefused(t *testing.T) {
 	for path, body := range map[string]string{
 		"/items/shoe/do/pause": "confirm=shoe", "/items/shoe/inflow": "to=1", "/items/shoe/visitor": "visitor=abcdefghijklmnop",
 		"/switch": "to=pass&confirm=pass", "/policy?pattern=shoe": "base={}", "/policy/delete?pattern=shoe": "", "/people/users": "name=eve&role=admin",
-		"/people/tokens": "name=eve&role=admin",
+		"/people/tokens": "name=eve&role=admin", "/webhooks": "url=https://hooks.example",
 	} {
 		status := browsertest.Evaluate[int](p, fmt.Sprintf(
 			`fetch(%q, {method: "POST", headers: {"Content-Type": "application/x-www-form-urlencoded"}, body: %q}).then(r => r.status)`, "/admin"+path, body))
@@ -191,6 +194,61 @@ func TestAViewerSeesNoControlAndIsRefused(t *testing.T) {
 	if state := r.api(http.MethodGet, "/items/shoe", nil)["state"]; state != "open" {
 		t.Errorf("the queue is %v", state)
 	}
+}
+
+// A receiver is added, tried and taken away again; its secret is shown once.
+func TestAWebhookIsAddedTriedAndDeleted(t *testing.T) {
+	t.Parallel()
+	got := make(chan string, 8)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		got <- req.Header.Get("webhook-signature")
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	t.Cleanup(receiver.Close)
+	r := newRig(t, func(c *config.Serve) { c.WebhookNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	p := r.signedIn("ann", "admin")
+	p.Pardon("400")
+	p.Go(r.console + "/webhooks")
+	p.Fill("#url", "http://10.0.0.1/hook")
+	p.Fill("#note", "the shop's own")
+	p.Click("#add-webhook")
+	p.Eventually(`document.querySelector(".band.bad")`)
+	if kept := browsertest.Evaluate[string](p, `document.getElementById("note").value`); kept != "the shop's own" {
+		t.Errorf("the form forgot the note: %q", kept)
+	}
+	p.Fill("#url", receiver.URL)
+	p.Click("#add-webhook")
+	p.Has("It is shown this once.")
+	if text := p.Text("#secret-text"); !strings.HasPrefix(text, "whsec_") {
+		t.Errorf("the secret is %q", text)
+	}
+	p.Click("tbody th a")
+	p.Accessible()
+	p.Click("#test-webhook")
+	p.Has("The receiver took the test: status 204")
+	if signature := <-got; !strings.HasPrefix(signature, "v1,") {
+		t.Errorf("the test came with the signature %q", signature)
+	}
+	r.act("shoe", "activate", nil)
+	<-got
+	p.Click("#delete-webhook")
+	p.Has("This cannot be taken back.")
+	p.Click("#dialog [data-confirm]")
+	p.Has("Nobody is told yet.")
+}
+
+// What there is to copy names this server and the item that was asked for.
+func TestSnippetsAreFilledIn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	p := r.signedIn("vic", "viewer")
+	p.Go(r.console + "/integrate")
+	p.Fill("#item", "shoe-7")
+	p.Press("\r")
+	p.Has("https://wait.shop.example/v1/items/shoe-7/check")
+	p.Has(`<script src="https://wait.shop.example/sluice.js" data-item="shoe-7"></script>`)
+	p.Has("server_name wait.shop.example;")
+	p.Has("An admin sees customer id and secret here.")
 }
 
 // The overview finds and sorts without a page of its own being loaded, and shows what has changed meanwhile.
@@ -277,7 +335,7 @@ func paths() []string {
 	return []string{
 		"/", "/?state=closed", "/?q=nothing", "/items/shoe", "/items/closed", "/items/paused", "/items/quiet", "/items/shoe/visitor?q=abcdefghijklmnop&by=ref",
 		"/items/shoe/do/pause", "/items/shoe/do/close", "/items/shoe/do/admit", "/policies", "/policy", "/policy?pattern=shoe", "/policy?pattern=new-*",
-		"/policy/delete?pattern=shoe", "/switch", "/switch?to=hold", "/people",
+		"/policy/delete?pattern=shoe", "/switch", "/switch?to=hold", "/people", "/webhooks", "/integrate?item=shoe",
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/sluicehq/sluice/admin"
@@ -16,6 +17,7 @@ type loginBody struct {
 	Code  string // of a login link: the page asks before it uses the code up
 	Name  string
 	Fault string
+	SSO   string // where single sign-on begins; "" = it is not set up
 }
 
 // askLogin is GET /login.
@@ -24,8 +26,22 @@ func (c *Console) askLogin(p *page) error {
 	if p.Who.Name != "" {
 		return p.redirect(to)
 	}
-	p.Title, p.Body = p.Text("login.title"), loginBody{To: to, Code: p.gin.Query("code")}
-	return p.show(http.StatusOK, "login")
+	b := loginBody{To: to, Code: p.gin.Query("code")}
+	if code := p.gin.Query("error"); code != "" { // single sign-on came back without anybody
+		b.Fault = p.Text("login.sso_failed")
+		if id := "login.sso." + code; p.Has(id) {
+			b.Fault = p.Text(id)
+		}
+	}
+	return p.showLogin(http.StatusOK, b)
+}
+
+func (p *page) showLogin(status int, b loginBody) error {
+	if p.c.o.Admin.HasSSO() {
+		b.SSO = admin.SSOStart + "?" + url.Values{"to": {b.To}}.Encode()
+	}
+	p.Title, p.Body = p.Text("login.title"), b
+	return p.show(status, "login")
 }
 
 // login is POST /login.
@@ -50,8 +66,7 @@ func (c *Console) login(p *page) error {
 			p.gin.Header("Retry-After", strconv.Itoa(int(math.Ceil(later.Wait.Seconds()))))
 			b.Fault = p.Text("login.later", "wait", p.Span(later.Wait))
 		}
-		p.Title, p.Body = p.Text("login.title"), b
-		return p.show(of.Status, "login")
+		return p.showLogin(of.Status, b)
 	}
 	http.SetCookie(p.gin.Writer, in.Cookie)
 	return p.redirect(b.To)

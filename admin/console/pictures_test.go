@@ -36,6 +36,11 @@ var shown = []struct{ name, path string }{
 	{"item-paused", "/items/concert-seoul"},
 	{"deed", "/items/sneaker-42/do/close"},
 	{"switch", "/switch"},
+	{"policies", "/policies"},
+	{"policy", "/policy?pattern=*"},
+	{"webhooks", "/webhooks"},
+	{"integrate", "/integrate"},
+	{"people", "/people"},
 	{"error", "/nothing"},
 }
 

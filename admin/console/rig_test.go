@@ -52,7 +52,7 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T, with ...func(*config.Serve)) *rig {
 	t.Helper()
 	public, err := url.Parse("https://wait.shop.example")
 	if err != nil {
@@ -65,6 +65,9 @@ func newRig(t *testing.T) *rig {
 		Roles: config.Roles{Gate: true, Scheduler: true, Admin: true}, BootstrapAdminToken: adminToken,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		MoverTick:      250 * time.Millisecond, MaxStreams: 100, NodeID: "node", ShutdownTimeout: 15 * time.Second, AutoMigrate: true,
+	}
+	for _, f := range with {
+		f(&cfg)
 	}
 	r.node, err = app.New(t.Context(), app.Options{Config: cfg, Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	if err != nil {

@@ -47,6 +47,19 @@ func (c *Console) table() []route {
 		{"GET", "/switch", viewer, c.allItems},
 		{"POST", "/switch", operator, c.setAllItems},
 
+		{"GET", "/webhooks", operator, c.webhooks}, // an address may hold a secret of its receiver
+		{"POST", "/webhooks", admin, c.addWebhook},
+		{"GET", "/webhooks/:id", operator, c.webhook},
+		{"POST", "/webhooks/:id/test", operator, c.testWebhook},
+		{"POST", "/webhooks/:id/enable", operator, c.enableWebhook},
+		{"POST", "/webhooks/:id/resend", operator, c.resendDead},
+		{"POST", "/webhooks/:id/deliveries/:delivery/resend", operator, c.resend},
+		{"POST", "/webhooks/:id/rotate", admin, c.rotateWebhook},
+		{"GET", "/webhooks/:id/delete", admin, c.askDeleteWebhook},
+		{"POST", "/webhooks/:id/delete", admin, c.deleteWebhook},
+
+		{"GET", "/integrate", viewer, c.integrate},
+
 		{"GET", "/people", admin, c.people},
 		{"POST", "/people/users", admin, c.addUser},
 		{"GET", "/people/users/:id", admin, c.askUser},
