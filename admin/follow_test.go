@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +17,6 @@ import (
 	"github.com/sluicehq/sluice/internal/settings/redissettings"
 	"github.com/sluicehq/sluice/internal/sqlstore"
 	"github.com/sluicehq/sluice/queue"
-	"github.com/sluicehq/sluice/queue/memline"
 )
 
 // eventually waits for what another goroutine does.
@@ -276,66 +272,5 @@ func TestPublish(t *testing.T) {
 		Store: f.store, Settings: new(settings.Holder), Publisher: f.o.Publisher, Line: f.line, Board: new(queue.Board), Log: quiet(),
 	}); err != nil {
 		t.Errorf("a start without the store: %v", err)
-	}
-}
-
-const serveEnv = "SLUICE_ADMIN_TEST_SERVE"
-
-// serveForever is the other process of TestKill9: an admin API on a port of its own, which it prints.
-func serveForever(dir string) {
-	ctx := context.Background()
-	store, err := sqlstore.Open(ctx, sqlstore.Options{Dir: dir, AutoMigrate: true})
-	if err != nil {
-		panic(err)
-	}
-	a, err := New(ctx, Options{
-		Store: store, Settings: new(settings.Holder), Line: memline.New(memline.Options{}), Board: new(queue.Board), BootstrapToken: root, Log: quiet(),
-	})
-	if err != nil {
-		panic(err)
-	}
-	server := httptest.NewServer(a.Handler())
-	fmt.Println(server.URL)
-	select {}
-}
-
-// invariant live-settings: a written setting survives kill -9 right after the answer.
-func TestKill9(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for i := range 3 {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), serveEnv+"="+dir)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		kill := sync.OnceFunc(func() { cmd.Process.Kill(); cmd.Wait() })
-		t.Cleanup(kill)
-		lines := bufio.NewScanner(out)
-		if !lines.Scan() {
-			t.Fatal("the other process did not start")
-		}
-		body := fmt.Sprintf(`{"inflow_per_second":%d}`, 100+i)
-		r, _ := http.NewRequest("PATCH", lines.Text()+base+"/policies/x", strings.NewReader(body))
-		r.Header.Set("Authorization", "Bearer "+root)
-		resp, err := http.DefaultClient.Do(r)
-		kill()
-		if err != nil || resp.StatusCode/100 != 2 {
-			t.Fatalf("answered %v %v", resp, err)
-		}
-		resp.Body.Close()
-		store, err := sqlstore.Open(t.Context(), sqlstore.Options{Dir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := store.Settings(t.Context())
-		if p, _ := s.Policy("x"); err != nil || p.InflowPerSecond != float64(100+i) {
-			t.Errorf("after the kill: %v %v", p.InflowPerSecond, err)
-		}
-		store.Close()
 	}
 }

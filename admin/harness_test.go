@@ -28,8 +28,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(serveEnv); dir != "" {
-		serveForever(dir)
+	if kind := os.Getenv(serveEnv); kind != "" {
+		serveForever(kind, os.Getenv(serveAtEnv))
 	}
 	redistest.Main(postgrestest.Ending{M: m})
 }

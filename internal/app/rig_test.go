@@ -19,10 +19,11 @@ import (
 	"github.com/sluicehq/sluice/internal/app"
 	"github.com/sluicehq/sluice/internal/clock"
 	"github.com/sluicehq/sluice/internal/config"
+	"github.com/sluicehq/sluice/internal/postgrestest"
 	"github.com/sluicehq/sluice/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+func TestMain(m *testing.M) { redistest.Main(postgrestest.Ending{M: m}) }
 
 // adminToken is the bootstrap token of the nodes in tests.
 const adminToken = "an-admin-token-for-tests-of-the-app"
@@ -38,6 +39,7 @@ type rig struct {
 	dir     string
 	nodes   []*node
 	client  *http.Client
+	sql     string               // address of the settings' database; "" = SQLite for each node with the role
 	via     string               // host:port by which nodes that start now reach the store; "" = at its socket
 	roles   map[int]config.Roles // of a node, where others than usual
 	streams int                  // a node bears
@@ -111,7 +113,7 @@ func (r *rig) config(i int) config.Serve {
 		Roles: config.Roles{Gate: true, Scheduler: true, Admin: i == 0}, BootstrapAdminToken: adminToken,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		MoverTick:      250 * time.Millisecond, MaxStreams: r.streams, NodeID: fmt.Sprintf("node-%d", i),
-		ShutdownTimeout: 15 * time.Second, AutoMigrate: true,
+		ShutdownTimeout: 15 * time.Second, AutoMigrate: true, DatabaseURL: config.Secret(r.sql),
 	}
 	if roles, ok := r.roles[i]; ok {
 		c.Roles = roles
@@ -205,6 +207,12 @@ func until(d time.Duration) { <-time.After(d) }
 // admin calls the admin API of the first node and gives status and body.
 func (r *rig) admin(method, path string, body any) (int, map[string]any) {
 	r.t.Helper()
+	return r.adminAt(0, method, path, body)
+}
+
+// adminAt is admin at the i-th node.
+func (r *rig) adminAt(i int, method, path string, body any) (int, map[string]any) {
+	r.t.Helper()
 	var reader io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -213,7 +221,7 @@ func (r *rig) admin(method, path string, body any) (int, map[string]any) {
 		}
 		reader = bytes.NewReader(b)
 	}
-	req, err := http.NewRequest(method, "http://"+r.nodes[0].Addresses().Admin+"/admin/api/v1"+path, reader)
+	req, err := http.NewRequest(method, "http://"+r.nodes[i].Addresses().Admin+"/admin/api/v1"+path, reader)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -1,0 +1,102 @@
+package app_test
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluicehq/sluice/internal/config"
+	"github.com/sluicehq/sluice/internal/postgrestest"
+	"github.com/sluicehq/sluice/internal/redistest"
+)
+
+// newSharedRig makes a rig of two admin nodes on one Postgres, and three gates.
+func newSharedRig(t *testing.T) (*rig, *postgrestest.Server) {
+	t.Helper()
+	database := postgrestest.New(t)
+	r := &rig{t: t, redis: redistest.New(t), prefix: "sluice:", dir: t.TempDir(), streams: 100, sql: database.URL(), roles: map[int]config.Roles{
+		0: {Admin: true, Scheduler: true}, 1: {Admin: true, Scheduler: true}, 2: {Gate: true}, 3: {Gate: true}, 4: {Gate: true},
+	}}
+	r.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 20 * time.Second}
+	for i := range 5 {
+		r.start(i, nil)
+	}
+	return r, database
+}
+
+// everywhere waits until a visitor who comes anew to any gate gets an answer for a reason.
+func (r *rig) everywhere(most time.Duration, item, reason string) {
+	r.t.Helper()
+	r.eventually(most, item+" answers "+reason+" at every gate", func() bool {
+		for gate := 2; gate <= 4; gate++ {
+			if r.visitor().check(gate, item).Reason != reason {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// invariant live-settings, B176: what either admin node writes is in force at all gates and at the other within a second.
+// With the database away visitors notice nothing, actions on items work, and changes of settings are refused with a text
+// that says so; what happened meanwhile reaches history and audit afterwards.
+func TestTwoAdminNodesOnOnePostgres(t *testing.T) {
+	t.Parallel()
+	r, database := newSharedRig(t)
+	for writer := range 2 {
+		item := []string{"first", "second"}[writer]
+		if status, out := r.adminAt(writer, "PUT", "/policies/"+item, map[string]any{"mode": "on", "inflow_per_second": 0}); status != 201 {
+			t.Fatalf("node %d: %d %v", writer, status, out)
+		}
+		r.everywhere(time.Second, item, "queue_on")
+		r.eventually(time.Second, "the other admin node has it", func() bool {
+			status, out := r.adminAt(1-writer, "GET", "/policies/"+item, nil)
+			return status == 200 && out["mode"] == "on"
+		})
+	}
+
+	away := 3 * time.Second
+	if os.Getenv("CASES") == "full" {
+		away = 20 * time.Second
+	}
+	database.Stop()
+	gone := time.Now()
+	for i := range 2 {
+		status, out := r.adminAt(i, "PATCH", "/policies/first", map[string]any{"inflow_per_second": 5})
+		detail, _ := out["detail"].(string)
+		if status != 503 || out["code"] != "settings_unavailable" || !strings.Contains(detail, "database") || !strings.Contains(detail, "Actions on items work") {
+			t.Errorf("a change at node %d while the database is away: %d %v", i, status, out)
+		}
+	}
+	if status, out := r.adminAt(0, "POST", "/items/third/activate", map[string]any{"reason": "while it is away"}); status != 200 {
+		t.Errorf("an action while the database is away: %d %v", status, out)
+	}
+	if status, out := r.adminAt(1, "POST", "/items/third/inflow", map[string]any{"inflow_per_second": 0}); status != 200 {
+		t.Errorf("an action while the database is away: %d %v", status, out)
+	}
+	for time.Since(gone) < away {
+		for item, reason := range map[string]string{"first": "queue_on", "second": "queue_on", "quiet": "queue_off"} {
+			for gate := 2; gate <= 4; gate++ {
+				if a := r.visitor().check(gate, item); a.Status != 200 || a.Reason != reason {
+					t.Fatalf("%s at gate %d: %+v", item, gate, a)
+				}
+			}
+		}
+		until(50 * time.Millisecond)
+	}
+	database.Restart()
+	r.eventually(10*time.Second, "settings can be written again", func() bool {
+		status, _ := r.adminAt(1, "PATCH", "/policies/first", map[string]any{"mode": "off"})
+		return status == 200
+	})
+	r.everywhere(2*time.Second, "first", "queue_off")
+	r.eventually(10*time.Second, "history and audit have what happened meanwhile, once", func() bool {
+		_, history := r.adminAt(1, "GET", "/activations?item=third", nil)
+		_, audit := r.adminAt(1, "GET", "/audit?subject=third&action=item", nil)
+		rows, _ := history["activations"].([]any)
+		entries, _ := audit["audit"].([]any)
+		return len(rows) == 1 && len(entries) == 2
+	})
+}
