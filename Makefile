@@ -2,7 +2,7 @@
 GO      ?= go
 FUZZ    ?= 20000x
 # Where the race detector makes tests too slow to be of use, they run without it; "make race" runs all with it.
-UNRACED := /cmd/|/internal/bench|/internal/demo|/internal/replay|/admin/console|/deploy/|/examples/
+UNRACED := /cmd/|/internal/bench|/internal/demo|/internal/replay|/admin/console|/gate/page|/deploy/|/examples/
 # Nodes that talk to each other in real time: they run with nothing beside them, and raced by "make race".
 NODES   := /internal/app
 

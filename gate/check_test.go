@@ -66,7 +66,7 @@ func TestTheFirstInLineIsNextAndNotMissing(t *testing.T) {
 		t.Errorf("joined at %v", p.JoinedAt)
 	}
 	page := c.with("Accept", "text/html").do(http.MethodGet, "/wait/sku-1").Body.String()
-	if !strings.Contains(page, "You are next.") || strings.Contains(page, "NaN") {
+	if !strings.Contains(page, `<p class="first" id="first">You are next<`) || strings.Contains(page, "NaN") {
 		t.Errorf("the page does not say who is next: %s", page)
 	}
 	off := r.browser().check("other")

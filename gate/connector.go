@@ -1,12 +1,13 @@
 package gate
 
 import (
+	"crypto/rand"
+	"io"
 	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/sluicehq/sluice/gate/page"
 	"github.com/sluicehq/sluice/internal/knownuser"
 	"github.com/sluicehq/sluice/internal/problem"
 	"github.com/sluicehq/sluice/internal/ticket"
@@ -111,18 +112,17 @@ func (g *Gate) connectorError(c *gin.Context) error {
 		return err
 	}
 	lang, _, _ := param(r, "cid")
-	d := page.NewErrorData(lang, header(r, "Accept-Language"), problem.Param(c, "code"))
+	d := g.pages.Error(lang, header(r, "Accept-Language"), problem.Param(c, "code"))
+	d.Nonce = rand.Text()
 	q.connector = true
-	d.Again = g.selfURL(q, &reply{item: q.item}, back, lang)
-	h["Vary"], h["Referrer-Policy"], h["X-Robots-Tag"], h["X-Content-Type-Options"] = varyPage, noReferrer, noIndex, noSniff
-	h["Content-Type"], h["Content-Language"] = htmlType, []string{d.Lang}
-	h["Content-Security-Policy"] = []string{"default-src 'none'; style-src 'nonce-" + d.Nonce + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
+	d.Again = g.address(q, &reply{item: q.item}, "", back, lang)
+	pageHeaders(h)
+	h["Content-Type"], h["Content-Language"], h["Content-Security-Policy"] = htmlType, []string{d.Words.Lang}, []string{d.Policy()}
 	status := http.StatusOK
 	if !d.Known {
 		status = http.StatusNotFound
 	}
-	c.Writer.WriteHeader(status)
-	return g.errorPage.Execute(c.Writer, d)
+	return squeeze(c, status, func(w io.Writer) error { return g.pages.WriteError(w, d) })
 }
 
 // connectorCancel ends what the browser's visitor has at one item, and sends the browser on.

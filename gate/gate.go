@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html/template"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -118,7 +117,7 @@ type Gate struct {
 	base    clock.Clock // what the clock of the store is an offset of
 	handler http.Handler
 
-	page, errorPage *template.Template
+	pages *page.Pages
 
 	keys   atomic.Pointer[passKeys]
 	cache  *pass.Cache
@@ -200,10 +199,7 @@ func New(o Options) (*Gate, error) {
 	if g.site, err = newSite(o.PublicURL, o.CookieDomain); err != nil {
 		return nil, err
 	}
-	if g.page, err = parsePage(); err != nil {
-		return nil, err
-	}
-	if g.errorPage, err = page.ParseError(); err != nil {
+	if g.pages, err = page.New(); err != nil {
 		return nil, err
 	}
 	g.tables.take, g.tables.life, g.tables.clock = o.Line.Positions, tableLife, g.base

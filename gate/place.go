@@ -15,6 +15,15 @@ func (g *Gate) leave(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := g.giveUp(c, q); err != nil {
+		return err
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// giveUp ends the place of who asks, if there is one.
+func (g *Gate) giveUp(c *gin.Context, q *question) error {
 	if q.who.known {
 		if _, err := g.end(c.Request.Context(), q, queue.Leave); err != nil {
 			return err
@@ -24,7 +33,6 @@ func (g *Gate) leave(c *gin.Context) error {
 			g.setJar(c.Writer.Header(), q.who)
 		}
 	}
-	c.Status(http.StatusNoContent)
 	return nil
 }
 

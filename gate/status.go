@@ -1,6 +1,15 @@
 package gate
 
-import "github.com/gin-gonic/gin"
+import (
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/gate/page"
+)
+
+// pageHeader tells a waiting page, which sends the tag of its texts in it, that the operator has written others.
+const pageHeader = "Sluice-Page"
+
+var pageChanged = []string{"changed"}
 
 // status answers where the visitor stands now. It counts no traffic and makes no new place; the first answer
 // that says `pass` claims the admission.
@@ -14,6 +23,9 @@ func (g *Gate) status(c *gin.Context) error {
 		return err
 	}
 	g.passed(q, &q.said)
+	if tag := header(c.Request, pageHeader); tag != "" && tag != page.Tag(&q.policy.WaitPage) {
+		c.Writer.Header()[pageHeader] = pageChanged
+	}
 	g.answer(c, q, &q.said, back)
 	return nil
 }

@@ -1,20 +1,10 @@
 package gate
 
 import (
-	"crypto/rand"
-	"html/template"
 	"net/http"
-	"net/url"
-	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
-
-	"github.com/sluicehq/sluice/gate/page"
-	"github.com/sluicehq/sluice/queue"
 )
-
-var varyPage = []string{"Accept, Accept-Language, Cookie"}
 
 // wait is the waiting page: it makes a place as check does, without counting traffic, and leads to `return`
 // when it is the visitor's turn.
@@ -39,7 +29,7 @@ func (g *Gate) lineUp(c *gin.Context, q *question, back, lang string) error {
 		return err
 	}
 	g.passed(q, &v)
-	h["Vary"], h["Referrer-Policy"], h["X-Robots-Tag"], h["X-Content-Type-Options"] = varyPage, noReferrer, noIndex, noSniff
+	pageHeaders(h)
 	if wantsJSON(r) {
 		g.answer(c, q, &v, back)
 		return nil
@@ -86,98 +76,4 @@ func (g *Gate) handOut(q *question, v *verdict) {
 		v.pass.EndsMS = v.pass.IssuedMS + q.policy.SessionSeconds*1000
 	}
 	g.beat(q.item, q.who.id(), shown, v.pass)
-}
-
-// selfURL is the page's own address, to which it comes back by itself. Where no cookie came with the request, it carries
-// the visitor and the ticket: it may be that the browser keeps none.
-func (g *Gate) selfURL(q *question, rep *reply, back, lang string) string {
-	query := ""
-	add := func(name, value string) {
-		if value != "" {
-			query += "&" + name + "=" + url.QueryEscape(value)
-		}
-	}
-	add("return", back)
-	add("lang", lang)
-	if q.connector {
-		add(connectorParam, "1")
-	}
-	if !q.who.cookies && !q.peek {
-		add("v", rep.visitor)
-		add("t", rep.ticket)
-	}
-	address := g.site.path + "/wait/" + string(q.item)
-	if query != "" {
-		address += "?" + query[1:]
-	}
-	return address
-}
-
-// show writes the page.
-func (g *Gate) show(c *gin.Context, q *question, rep *reply, back, asked string) error {
-	r, h, v := c.Request, c.Writer.Header(), rep.verdict
-	texts := page.Choose(asked, header(r, "Accept-Language"))
-	lang := ""
-	if asked != "" {
-		lang = texts.Lang
-	}
-	d := page.Data{
-		Texts: texts, Nonce: rand.Text(), Item: string(q.item), Action: string(v.action), Reason: string(v.reason),
-		Position: v.position, Self: g.selfURL(q, rep, back, lang),
-		Status: g.site.path + "/v1/items/" + string(q.item) + "/status",
-		Title:  localized(q.policy.WaitPage.Title, texts.Lang), Message: localized(q.policy.WaitPage.Message, texts.Lang),
-		LogoURL: q.policy.WaitPage.LogoURL, AfterURL: q.policy.WaitPage.AfterURL, Theme: theme(q.policy.WaitPage.Theme),
-		EtaKnown: v.eta.Known, Eta: v.eta.Wait,
-	}
-	if v.header.State == queue.Prequeue && v.header.OpensMS > 0 {
-		d.OpensAt = time.UnixMilli(v.header.OpensMS).UTC()
-	}
-	if !q.who.cookies {
-		d.Visitor, d.Ticket = rep.visitor, rep.ticket
-	}
-	switch v.action {
-	case Wait:
-		d.Refresh = v.poll
-	case Reject:
-		if v.retryMS != never {
-			d.Refresh = time.Duration(v.retryMS) * time.Millisecond
-		}
-	}
-	img := ""
-	if d.LogoURL != "" {
-		if origin, _, ok := queue.ParseOrigin(d.LogoURL); ok {
-			img = "; img-src " + string(origin)
-		}
-	}
-	h["Content-Type"], h["Content-Language"] = htmlType, []string{texts.Lang}
-	h["Content-Security-Policy"] = []string{"default-src 'none'; connect-src 'self'; style-src 'nonce-" + d.Nonce + "'; script-src 'nonce-" + d.Nonce +
-		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" + img}
-	status := http.StatusOK
-	if v.action != Pass {
-		status = q.policy.WaitPage.Status
-	}
-	c.Writer.WriteHeader(status)
-	return g.page.Execute(c.Writer, d)
-}
-
-func parsePage() (*template.Template, error) { return page.Parse() }
-
-// localized gives an operator's text in a language, else in English, else none.
-func localized(texts map[string]string, lang string) string {
-	if t, ok := texts[lang]; ok {
-		return t
-	}
-	return texts["en"]
-}
-
-// theme gives the colours as CSS variables. Their form was checked when they were set; what is not a colour is left out.
-func theme(colours map[string]string) template.CSS {
-	var b strings.Builder
-	for _, name := range queue.ThemeColours {
-		v := colours[name]
-		if (len(v) == 4 || len(v) == 7) && v[0] == '#' && strings.Trim(v[1:], "0123456789abcdefABCDEF") == "" {
-			b.WriteString("--" + name + ":" + v + ";")
-		}
-	}
-	return template.CSS(b.String())
 }

@@ -77,6 +77,10 @@ func (v Visitor) Short() string {
 	return string(v[:6]) + "…"
 }
 
+// Ref is the short reference that a waiting page shows, by which operators find the visitor in one line: the beginning of
+// the id, which proves nothing.
+func (v Visitor) Ref() string { return string(v[:min(8, len(v))]) }
+
 // Generation numbers the activations of one item's queue: it rises with each and is never used again. 0 is "there was
 // none". A new one is max(last + 1, unix seconds), so that a store that has forgotten the last one cannot repeat it.
 type Generation int64

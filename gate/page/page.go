@@ -1,86 +1,79 @@
-// Package page is the waiting page: one HTML document that works without JavaScript and without cookies.
+// Package page is the waiting page: one HTML document that needs nothing from elsewhere, and works without JavaScript and
+// without cookies. What it says is worked out here, in seven languages; with JavaScript the same words go on by
+// themselves.
 package page
 
 import (
-	_ "embed"
+	"embed"
 	"html/template"
-	"math"
-	"strconv"
-	"strings"
-	"time"
+	"io"
+	"io/fs"
+
+	"github.com/sluicehq/sluice/internal/locale"
 )
 
-//go:embed page.html
-var source string
+//go:embed page.html error.html page.css page.js locales
+var files embed.FS
 
-// Parse gives the template; it takes a Data.
-func Parse() (*template.Template, error) { return template.New("page").Parse(source) }
+// languages are those of the page; the first is for people who read none of the others.
+var languages = []string{"en", "ko", "ja", "zh", "es", "de", "fr"}
 
-// Data is what one visitor's page says.
-type Data struct {
-	Texts   *Texts
-	Nonce   string // of the page's one style and one script
-	Item    string
-	Action  string // pass, wait or reject
-	Reason  string
-	Self    string // the page's own address
-	Status  string // the address of the poll
-	Visitor string // sent as headers with the poll; "" where the browser keeps cookies
-	Ticket  string
-
-	Position int64 // 1 = next; 0 = not shown
-	EtaKnown bool
-	Eta      time.Duration
-	OpensAt  time.Time     // the zero time: not known
-	Refresh  time.Duration // 0 = the page does not come back by itself
-
-	Title, Message    string // the operator's own, "" = none
-	LogoURL, AfterURL string
-	Theme             template.CSS
+// Pages writes pages. Safe for use by many goroutines.
+type Pages struct {
+	catalogue *locale.Catalogue
+	script    map[string]scriptWords // by language
+	templates *template.Template
 }
 
-// RefreshSeconds is after how many seconds a page without JavaScript comes back; 0 = never.
-func (d Data) RefreshSeconds() int64 { return int64(math.Ceil(d.Refresh.Seconds())) }
-
-// Heading is the title of the page.
-func (d Data) Heading() string {
-	if d.Title != "" {
-		return d.Title
+// New reads words and documents; an error is a fault of the program.
+func New() (*Pages, error) {
+	p := &Pages{script: map[string]scriptWords{}}
+	locales, err := fs.Sub(files, "locales")
+	if err != nil {
+		return nil, err
 	}
-	return d.Texts.Heading[d.state()]
+	if p.catalogue, err = locale.Load(locales, languages...); err != nil {
+		return nil, err
+	}
+	for _, w := range p.catalogue.All() {
+		p.script[w.Lang] = wordsOfScript(w)
+	}
+	style, err := files.ReadFile("page.css")
+	if err != nil {
+		return nil, err
+	}
+	script, err := files.ReadFile("page.js")
+	if err != nil {
+		return nil, err
+	}
+	p.templates, err = template.New("").Funcs(template.FuncMap{
+		"style":  func() template.CSS { return template.CSS(style) },
+		"script": func() template.JS { return template.JS(script) },
+	}).ParseFS(files, "*.html")
+	return p, err
 }
 
-// Line says in words where the visitor stands.
-func (d Data) Line() string {
-	switch {
-	case d.Action != "wait":
-		return d.Texts.Line[d.state()]
-	case d.Position == 1:
-		return d.Texts.Next
-	case d.Position > 1:
-		return strings.Replace(d.Texts.Position, "{n}", strconv.FormatInt(d.Position, 10), 1)
-	default:
-		return d.Texts.Line[d.state()]
-	}
+// Choose gives the words of the language asked for (?lang=), else of the one that Accept-Language likes best, else English.
+func (p *Pages) Choose(asked, accept string) *locale.Words {
+	return p.catalogue.Choose(accept, primary(asked))
 }
 
-// Waits says how long it will take, "" where that is not known.
-func (d Data) Waits() string {
-	if d.Action != "wait" || !d.EtaKnown {
-		return ""
+// primary is the language of a tag without its region: ko of ko-KR.
+func primary(tag string) string {
+	for i := range len(tag) {
+		if tag[i] == '-' {
+			return tag[:i]
+		}
 	}
-	s := int64(math.Ceil(d.Eta.Seconds()))
-	if s < 60 {
-		return d.Texts.UnderAMinute
-	}
-	return strings.Replace(d.Texts.Minutes, "{n}", strconv.FormatInt((s+59)/60, 10), 1)
+	return tag
 }
 
-// state is the key of the texts: the reason where it has one of its own.
-func (d Data) state() string {
-	switch d.Reason {
-	case "prequeue", "paused", "queue_full", "closed", "store_down":
-		return d.Reason
-	}
-	return d.Action
+// Write writes the page. The answer's Content-Security-Policy must be d.Policy().
+func (p *Pages) Write(w io.Writer, d *Data) error {
+	return p.templates.ExecuteTemplate(w, "page.html", p.view(d))
+}
+
+// WriteError writes the page for a visitor whom the site could not let in.
+func (p *Pages) WriteError(w io.Writer, d *ErrorData) error {
+	return p.templates.ExecuteTemplate(w, "error.html", d)
 }

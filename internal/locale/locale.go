@@ -72,7 +72,10 @@ func (c *Catalogue) Choose(accept string, wishes ...string) *Words {
 			}
 		}
 	}
-	tags, _, err := language.ParseAcceptLanguage(accept[:min(len(accept), mostAccept)])
+	if len(accept) > mostAccept {
+		accept = accept[:max(0, strings.LastIndexByte(accept[:mostAccept], ','))]
+	}
+	tags, _, err := language.ParseAcceptLanguage(accept)
 	if err != nil {
 		return c.all[0]
 	}
