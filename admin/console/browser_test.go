@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -172,7 +173,7 @@ func TestAViewerSeesNoControlAndIsRefused(t *testing.T) {
 	r.join("shoe", 3)
 	p := r.signedIn("vic", "viewer")
 	p.Pardon("403")
-	for _, path := range []string{"/", "/items/shoe", "/policies", "/policy?pattern=*", "/switch", "/integrate"} {
+	for _, path := range []string{"/", "/items/shoe", "/policies", "/policy?pattern=*", "/switch", "/integrate", "/history", "/audit"} {
 		p.Go(r.console + path)
 		// What is left: the reader's own look, searches, and the way out.
 		got := browsertest.Evaluate[[]string](p, `[...document.querySelectorAll("main form[method=post], main .controls, main a[hx-get]")].map(e => e.outerHTML.slice(0, 200))`)
@@ -235,6 +236,50 @@ func TestAWebhookIsAddedTriedAndDeleted(t *testing.T) {
 	p.Has("This cannot be taken back.")
 	p.Click("#dialog [data-confirm]")
 	p.Has("Nobody is told yet.")
+}
+
+// Who looks back finds what was done by whom, takes it away as a file, and sees how queues went.
+func TestThePastIsToldAndExported(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.policy("shoe", map[string]any{"inflow_per_second": 7})
+	r.act("shoe", "activate", map[string]any{"reason": "before the launch"})
+	r.act("hat", "activate", nil)
+	r.join("hat", 3)
+	r.act("hat", "deactivate", map[string]any{"confirm": "hat"})
+	p := r.signedIn("vic", "viewer")
+	p.Go(r.console + "/audit")
+	p.Has("before the launch")
+	p.Fill("#subject", "shoe")
+	p.Press("\r")
+	p.Eventually(`location.search.includes("subject=shoe") && ![...document.querySelectorAll("tbody td")].some(e => e.textContent.includes("hat"))`)
+	p.Click("tbody tr:nth-child(2) details summary") // the policy was changed first
+	p.Has("inflow_per_second")
+	file := browsertest.Evaluate[string](p, `fetch(document.getElementById("csv").href).then(r => r.text())`)
+	if !strings.HasPrefix(file, "at,who,") || !strings.Contains(file, "item.activate,shoe,before the launch") || strings.Contains(file, "hat") {
+		t.Errorf("the file is %q", file)
+	}
+	p.Go(r.console + "/history")
+	p.Eventually(`document.querySelectorAll("tbody tr").length === 2`)
+	p.Fill("#item", "hat")
+	p.Press("\r")
+	p.Eventually(`location.search.includes("item=hat") && document.querySelectorAll("tbody tr").length === 1`)
+	p.Has("0 gave up") // the books of a queue that has ended
+}
+
+// A provider that cannot be reached is said at the login page, which goes on to work.
+func TestTheLoginPageOffersSingleSignOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *config.Serve) {
+		c.AdminURL = &url.URL{Scheme: "http", Host: "localhost:8081"}
+		c.OIDC = config.OIDC{Issuer: "http://127.0.0.1:1", ClientID: "sluice", Scopes: []string{"openid"}, RoleClaim: "groups", Roles: []string{"ops=operator"}}
+	})
+	p := browsertest.Open(t, browsertest.Options{})
+	p.Go(r.console + "/login")
+	p.Accessible()
+	p.Click("#sso")
+	p.Has("The sign-in provider cannot be reached.")
+	p.Has("Sign in with single sign-on")
 }
 
 // What there is to copy names this server and the item that was asked for.
@@ -336,6 +381,7 @@ func paths() []string {
 		"/", "/?state=closed", "/?q=nothing", "/items/shoe", "/items/closed", "/items/paused", "/items/quiet", "/items/shoe/visitor?q=abcdefghijklmnop&by=ref",
 		"/items/shoe/do/pause", "/items/shoe/do/close", "/items/shoe/do/admit", "/policies", "/policy", "/policy?pattern=shoe", "/policy?pattern=new-*",
 		"/policy/delete?pattern=shoe", "/switch", "/switch?to=hold", "/people", "/webhooks", "/integrate?item=shoe",
+		"/history", "/history?item=shoe", "/audit", "/audit?who=nobody",
 	}
 }
 

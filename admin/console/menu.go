@@ -16,6 +16,8 @@ var sections = []struct {
 	{"items", "/", sqlstore.Viewer},
 	{"policies", "/policies", sqlstore.Viewer},
 	{"switch", "/switch", sqlstore.Viewer},
+	{"history", "/history", sqlstore.Viewer},
+	{"audit", "/audit", sqlstore.Viewer},
 	{"webhooks", "/webhooks", sqlstore.Operator},
 	{"integrate", "/integrate", sqlstore.Viewer},
 	{"people", "/people", sqlstore.Admin},

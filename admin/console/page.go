@@ -175,6 +175,9 @@ func (p *page) Span(d time.Duration) string {
 // Seconds is Span of a number of seconds.
 func (p *page) Seconds(s int64) string { return p.Span(time.Duration(s) * time.Second) }
 
+// Millis is Span of a number of milliseconds.
+func (p *page) Millis(ms int64) string { return p.Span(time.Duration(ms) * time.Millisecond) }
+
 // Milli is the instant of unix milliseconds; zero for 0.
 func (p *page) Milli(ms int64) time.Time {
 	if ms == 0 {

@@ -38,6 +38,8 @@ var shown = []struct{ name, path string }{
 	{"switch", "/switch"},
 	{"policies", "/policies"},
 	{"policy", "/policy?pattern=*"},
+	{"history", "/history"},
+	{"audit", "/audit"},
 	{"webhooks", "/webhooks"},
 	{"integrate", "/integrate"},
 	{"people", "/people"},

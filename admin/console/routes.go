@@ -47,6 +47,9 @@ func (c *Console) table() []route {
 		{"GET", "/switch", viewer, c.allItems},
 		{"POST", "/switch", operator, c.setAllItems},
 
+		{"GET", "/history", viewer, c.past},
+		{"GET", "/audit", viewer, c.audit},
+
 		{"GET", "/webhooks", operator, c.webhooks}, // an address may hold a secret of its receiver
 		{"POST", "/webhooks", admin, c.addWebhook},
 		{"GET", "/webhooks/:id", operator, c.webhook},
