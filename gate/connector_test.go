@@ -169,7 +169,7 @@ func TestAConnectorNeedsNoChange(t *testing.T) {
 	}
 }
 
-var lineUpAgain = regexp.MustCompile(`<a href="([^"]*)">`)
+var lineUpAgain = regexp.MustCompile(`<a class="button" href="([^"]*)">`)
 
 // B178: what a connector refuses is told in plain words, with a way back in line, and the place is kept.
 func TestWhatAConnectorRefusesIsExplained(t *testing.T) {
