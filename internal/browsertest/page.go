@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -265,6 +266,30 @@ func Evaluate[T any](p *Page, expression string) T {
 		p.tb.Fatalf("browsertest: %s: %v%s", expression, err, p.state())
 	}
 	return v
+}
+
+// Source waits until the document holds a text. It needs no script, so it is for pages whose scripts are off.
+func (p *Page) Source(text string) {
+	p.tb.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, Patience)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	var source string
+	for !strings.Contains(source, text) {
+		doc, err := chromedp.Call(ctx, dom.GetDocument, dom.GetDocumentParams{})
+		if err == nil {
+			var html dom.GetOuterHTMLResult
+			if html, err = chromedp.Call(ctx, dom.GetOuterHTML, dom.GetOuterHTMLParams{NodeID: doc.Root.NodeID}); err == nil {
+				source = html.OuterHTML
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			p.tb.Fatalf("browsertest: not within %v: %q (%v) in\n%.2000s", Patience, text, err, source)
+		}
+	}
 }
 
 // At is the address of the page.
