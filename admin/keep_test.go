@@ -103,24 +103,26 @@ func TestHistoryAndAuditAreKeptByAge(t *testing.T) {
 	t.Parallel()
 	onBothDatabases(t, func(t *testing.T, with func(*Options)) {
 		f := newFixture(t, with)
-		const many = 1100 // more than are dropped at once
-		if _, err := f.store.Change(t.Context(), func(tx *sqlstore.Tx) error {
-			for i := range many + 1 {
-				at := start.Add(-Kept - time.Second)
-				if i == many {
-					at = start.Add(-Kept + time.Hour)
+		const many = 1100                          // more than are dropped at once
+		for from := 0; from <= many; from += 100 { // many transactions: each has seconds
+			if _, err := f.store.Change(t.Context(), func(tx *sqlstore.Tx) error {
+				for i := from; i < min(from+100, many+1); i++ {
+					at := start.Add(-Kept - time.Second)
+					if i == many {
+						at = start.Add(-Kept + time.Hour)
+					}
+					h := queue.Header{Item: "x", Generation: queue.Generation(i + 1), Cause: queue.ByMode, ActivatedMS: at.UnixMilli()}
+					if err := tx.Released(h, at.Add(time.Minute), "released", nil); err != nil {
+						return err
+					}
+					if err := tx.Audit(sqlstore.AuditEntry{At: at, Role: sqlstore.Operator, Action: "policy.put", Subject: fmt.Sprint(i)}); err != nil {
+						return err
+					}
 				}
-				h := queue.Header{Item: "x", Generation: queue.Generation(i + 1), Cause: queue.ByMode, ActivatedMS: at.UnixMilli()}
-				if err := tx.Released(h, at.Add(time.Minute), "released", nil); err != nil {
-					return err
-				}
-				if err := tx.Audit(sqlstore.AuditEntry{At: at, Role: sqlstore.Operator, Action: "policy.put", Subject: fmt.Sprint(i)}); err != nil {
-					return err
-				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
 			}
-			return nil
-		}); err != nil {
-			t.Fatal(err)
 		}
 		if err := f.tidy(t.Context()); err != nil {
 			t.Fatal(err)

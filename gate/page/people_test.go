@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/sluicehq/sluice/internal/browsertest"
 	"github.com/sluicehq/sluice/internal/sitetest"
@@ -113,23 +112,16 @@ func TestAmongThreeHundredPeopleTheShownPlaceIsTheServers(t *testing.T) {
 	p := w.open(t, browsertest.Options{})
 	p.Go(w.page())
 	shown(p, 301)
-	for _, gone := range []int{100, 200, 290} {
+	for i, left := range []int{200, 100, 10} {
 		var wait sync.WaitGroup
-		for i := gone - 100; i < gone; i++ {
-			if i >= 0 && leave[i] != nil {
-				wait.Go(leave[i])
-				leave[i] = nil
-			}
+		for _, l := range leave[left:] {
+			wait.Go(l)
 		}
 		wait.Wait()
-		left := 0
-		for _, l := range leave {
-			if l != nil {
-				left++
-			}
+		leave = leave[:left]
+		if i > 0 {
+			p.Go(w.page()) // the first is seen by a poll
 		}
-		shown(p, left+1)
-		p.Go(w.page())
 		shown(p, left+1)
 	}
 	w.On("sku-1", 100)
@@ -145,6 +137,7 @@ func TestWithoutCookiesThePlaceIsKeptOverReloads(t *testing.T) {
 	w := newWay(t, false)
 	w.people(t, 5)
 	p := w.open(t, browsertest.Options{})
+	p.Pardon("status of 404") // the first poll finds out that there are no cookies
 	p.Go(w.page())
 	shown(p, 6)
 	for range 3 {
@@ -203,7 +196,7 @@ func TestThePageIsShownInNoFrame(t *testing.T) {
 	}
 }
 
-// Page and polls are small: what a phone on a bad network must load.
+// Page and polls are small, and the page is one file: what a phone on a bad network must load.
 func TestThePageAndItsPollsAreSmall(t *testing.T) {
 	t.Parallel()
 	w := newWay(t, true)
@@ -238,11 +231,5 @@ func TestThePageAndItsPollsAreSmall(t *testing.T) {
 	first := browsertest.Evaluate[int](p, `performance.getEntriesByType("resource").filter(e => e.initiatorType !== "fetch").length`)
 	if first != 0 {
 		t.Errorf("the page asks for %d more files", first)
-	}
-	polls := `performance.getEntriesByType("resource").length`
-	began, had := time.Now(), browsertest.Evaluate[int](p, polls)
-	p.Eventually(polls + fmt.Sprintf(" >= %d", had+2))
-	if took := time.Since(began); took < time.Second {
-		t.Errorf("two polls in %v", took)
 	}
 }
