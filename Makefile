@@ -1,8 +1,11 @@
 # Every target that stands here with a "##" is listed by "make".
 GO      ?= go
 FUZZ    ?= 20000x
-# Where the race detector makes tests too slow to be of use, they run without it; "make race" runs all with it.
-UNRACED := /cmd/|/internal/bench|/internal/demo|/internal/replay|/admin/console|/gate/page|/deploy/|/examples/
+# Where the race detector makes tests too slow to be of use, they run without it; "make race" runs all with it. TIMED run one
+# package after the other, SEEN (browsers, programs) side by side.
+TIMED   := /cmd/|/internal/bench|/internal/demo|/internal/replay
+SEEN    := /admin/console|/gate/page|/deploy/|/examples/
+UNRACED := $(TIMED)|$(SEEN)
 # Nodes that talk to each other in real time: they run with nothing beside them, and raced by "make race".
 NODES   := /internal/app
 
@@ -27,7 +30,8 @@ deps:
 test: deps lint ## install what tests need (it says what), lint, run all tests
 	$(GO) test -race $$($(GO) list ./... | grep -Ev '$(UNRACED)|$(NODES)')
 	$(GO) test -parallel 1 ./internal/app
-	$(GO) test -p 1 $$($(GO) list ./... | grep -E '$(UNRACED)')
+	$(GO) test -p 1 $$($(GO) list ./... | grep -E '$(TIMED)')
+	$(GO) test $$($(GO) list ./... | grep -E '$(SEEN)')
 
 race: deps ## all tests under the race detector
 	$(GO) test -race -timeout 30m ./...

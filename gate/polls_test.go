@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -172,8 +173,13 @@ func TestALineWithHardlyAnyTrafficLivesOn(t *testing.T) {
 	var line []*client
 	in := 0
 	const beat = 10 * time.Minute
-	for at := time.Duration(0); at < 48*time.Hour; at += beat {
-		if at == 24*time.Hour {
+	hours := 8
+	if os.Getenv("CASES") == "full" {
+		hours = 48
+	}
+	span := time.Duration(hours) * time.Hour
+	for at := time.Duration(0); at < span; at += beat {
+		if at == span/2 {
 			restart(r, "c2x1aWNlIHRlc3Qgc2VjcmV0IGtleSAwMTIzNDU2Nzg5YWJjZGVm")
 		}
 		if at%(50*time.Minute) == 0 {
@@ -207,8 +213,8 @@ func TestALineWithHardlyAnyTrafficLivesOn(t *testing.T) {
 		}
 		line = still
 	}
-	if in < 45 || in > 48 {
-		t.Errorf("%d let in in 48 hours", in)
+	if in < hours-3 || in > hours {
+		t.Errorf("%d let in in %d hours", in, hours)
 	}
 	r.do("sku-1", queue.SwitchOrder{Action: queue.Deactivate})
 	r.pass(11 * time.Minute)

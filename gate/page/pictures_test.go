@@ -75,8 +75,8 @@ func TestEveryStateIsAccessibleInEveryLanguage(t *testing.T) {
 			for j, lang := range queue.PageLanguages {
 				for k, state := range page.States() {
 					// Every state in every language, on one of the screens each.
-					if (j+k)%len(screens) != i {
-						continue
+					if (j+k)%len(screens) != i || os.Getenv("CASES") != "full" && j > 1 && k != 0 {
+						continue // in short: two languages, and one state of the others
 					}
 					p.Go(s.URL + "/?state=" + state + "&lang=" + lang)
 					p.Accessible()
