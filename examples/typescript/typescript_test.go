@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluicehq/sluice/internal/childproc"
 	"github.com/sluicehq/sluice/internal/sitetest"
 )
 
@@ -56,9 +57,18 @@ func TestTheClientLinesUpWaitsAndBuys(t *testing.T) {
 	t.Parallel()
 	out := build(t) // compiles only while the types are those of the contract
 	s := sitetest.New(t, "")
-	s.On("sku-1", 0.3) // nobody is due for three seconds
-	said := run(t, "node", filepath.Join(out, "buy.js"), s.Sluice, "sku-1")
-	for _, want := range []string{"no place yet\n", "position ", "pass: admitted\n", "inside until 20", "bought\n"} {
+	s.On("sku-1", 0.02) // nobody is due for most of a minute
+	buy, err := childproc.Start(exec.Command("node", filepath.Join(out, "buy.js"), s.Sluice, "sku-1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sitetest.Until(t, "the buyer stands in line", func() bool {
+		return strings.Contains(strings.ReplaceAll(s.Call("GET", "/items/sku-1", ""), " ", ""), `"waiting":1`)
+	})
+	s.On("sku-1", 10)
+	<-buy.Ended()
+	said := buy.Output()
+	for _, want := range []string{"no place yet\n", "position ", "pass: admitted\n", "inside until 20", "bought"} {
 		_, rest, found := strings.Cut(said, want)
 		if !found {
 			t.Fatalf("no %q in order in\n%s", want, said)
