@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -20,8 +21,11 @@ func NewCron(log *slog.Logger) *Cron {
 	return &Cron{cron.New(cron.WithLocation(time.UTC), cron.WithLogger(l), chain)}
 }
 
-// Every runs a job at each full multiple of d, also below one second.
-func (c *Cron) Every(d time.Duration, job func()) { c.c.Schedule(every(d), cron.FuncJob(job)) }
+// Every runs a job once in each d, also below one second, at an instant of it that chance gives: the jobs of several nodes
+// would else reach the store together.
+func (c *Cron) Every(d time.Duration, job func()) {
+	c.c.Schedule(every{interval: d, at: rand.N(d)}, cron.FuncJob(job))
+}
 
 // Start starts the jobs.
 func (c *Cron) Start() { c.c.Start() }
@@ -37,12 +41,11 @@ func (c *Cron) Stop(ctx context.Context) error {
 }
 
 // every is a schedule below the second that robfig/cron's own ends at.
-type every time.Duration
+type every struct{ interval, at time.Duration }
 
-// Next gives the next full multiple of the interval after t.
+// Next gives the next instant after t that is `at` past a full multiple of the interval.
 func (e every) Next(t time.Time) time.Time {
-	d := time.Duration(e)
-	return t.Truncate(d).Add(d)
+	return t.Add(-e.at).Truncate(e.interval).Add(e.interval + e.at)
 }
 
 // cronLog hands on what goes wrong and leaves out the rest.

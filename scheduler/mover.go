@@ -55,6 +55,13 @@ type Mover struct {
 
 	mu    sync.Mutex
 	empty map[queue.Item]time.Time // since when nobody has waited
+	paces map[queue.Item]paced     // of items at a low rate
+}
+
+// paced is when somebody went in last, and at what rate.
+type paced struct {
+	inflow float64
+	at     time.Time
 }
 
 // NewMover returns a mover that knows of no item yet: Wake tells it.
@@ -71,7 +78,7 @@ func NewMover(o MoverOptions) *Mover {
 	if o.Failed == nil {
 		o.Failed = func(queue.Item, error) {}
 	}
-	return &Mover{o: o, agenda: newAgenda(), empty: map[queue.Item]time.Time{}}
+	return &Mover{o: o, agenda: newAgenda(), empty: map[queue.Item]time.Time{}, paces: map[queue.Item]paced{}}
 }
 
 // Wake makes an item due at once: its queue went on, or something about it changed.
@@ -90,9 +97,20 @@ func (m *Mover) WakeAll() {
 // come at once.
 func (m *Mover) Phase() time.Duration { return max(m.o.Tick/10, 5*time.Millisecond) }
 
-// Tick steps the items of this node's share that are due. It returns when all have been stepped.
+// Tick steps the items of this node's share that are due, and those that became due while it did so for longer than a
+// phase: they need not wait for the next.
 func (m *Mover) Tick(ctx context.Context) {
-	now := m.o.Clock.Now()
+	for ctx.Err() == nil {
+		now := m.o.Clock.Now()
+		m.step(ctx, now)
+		if m.o.Clock.Now().Sub(now) < m.Phase() {
+			return
+		}
+	}
+}
+
+// step steps the items that are due by now. It returns when all have been stepped.
+func (m *Mover) step(ctx context.Context, now time.Time) {
 	items, dues := m.agenda.take(now, settleFor)
 	var mine []task
 	for i, item := range items {
@@ -170,8 +188,7 @@ func (m *Mover) took(t task, r queue.StepReport) bool {
 	return false
 }
 
-// next says when the item is due again: at one of its own turns, and not before there is something to do. So a person
-// goes in within a tick of being due, and an item at a low rate is stepped no oftener than people go in.
+// next says when the item is due again: at one of its own turns, and not before there is something to do.
 func (m *Mover) next(t task, r queue.StepReport, now time.Time) time.Time {
 	pace := m.o.Tick
 	from := now
@@ -185,12 +202,56 @@ func (m *Mover) next(t task, r queue.StepReport, now time.Time) time.Time {
 	defer m.mu.Unlock()
 	if r.Counts.Waiting > 0 {
 		delete(m.empty, t.item)
-	} else if since, known := m.empty[t.item]; !known {
+		return m.turn(t, r, now, onGrid(t.item, from, pace))
+	}
+	if since, known := m.empty[t.item]; !known {
 		m.empty[t.item] = now
 	} else if now.Sub(since) > idleAfter {
 		pace = max(idlePace, m.o.Tick)
 	}
 	return onGrid(t.item, from, pace)
+}
+
+// turn puts the next turn of an item at a low rate off, a tick at a time, until people go in at turns that the item has
+// to itself in a whole pace: many items whose people became due at one instant would else come at one instant ever
+// after. at is the first of its turns when something is due. The first person after a change goes in then, each further
+// one at most two ticks later after the one before than the rate says, and nobody more than a pace after being due, which
+// the bucket holds.
+func (m *Mover) turn(t task, r queue.StepReport, now, at time.Time) time.Time {
+	pace := pace(r.Header.Inflow, m.o.Tick)
+	if pace == m.o.Tick {
+		delete(m.paces, t.item)
+		return at
+	}
+	last := m.paces[t.item]
+	if len(r.Admitted) > 0 {
+		last = paced{r.Header.Inflow, onGrid(t.item, t.due, m.o.Tick)}
+		m.paces[t.item] = last
+	}
+	switch {
+	case last.inflow != r.Header.Inflow:
+		return at // nobody has gone in at this rate yet
+	case r.DueMS-now.UnixMilli() >= time.Second.Milliseconds():
+		return onGrid(t.item, now.Add(time.Millisecond), pace) // nothing is due for a second
+	}
+	latest := at.Add(pace - m.o.Tick)
+	if next := last.at.Add(time.Duration(float64(time.Second) / last.inflow).Truncate(m.o.Tick)); next.After(at) {
+		at = next
+	}
+	if !onGrid(t.item, at, pace).Equal(at) {
+		at = at.Add(m.o.Tick)
+	}
+	if at.After(latest) {
+		return latest
+	}
+	return at
+}
+
+// pace is the time between two people who go in, in whole ticks: one tick at least, and a second at most, which is what
+// the bucket holds.
+func pace(inflow float64, tick time.Duration) time.Duration {
+	ticks := time.Duration(float64(time.Second)/max(1, inflow)) / tick
+	return max(1, ticks) * tick
 }
 
 // onGrid is the first instant from `from` on at which the item has its turn, once in every pace. Each item has turns
@@ -210,5 +271,6 @@ func (m *Mover) forget(item queue.Item) {
 	m.agenda.drop(item)
 	m.mu.Lock()
 	delete(m.empty, item)
+	delete(m.paces, item)
 	m.mu.Unlock()
 }
