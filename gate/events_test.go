@@ -57,7 +57,7 @@ func event(t *testing.T, lines <-chan string) (*body, bool) {
 				}
 				return b, true
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("no event")
 		}
 	}

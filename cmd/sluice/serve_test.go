@@ -36,14 +36,14 @@ func serve(t *testing.T, flags ...string) served {
 	return s
 }
 
-// await waits until what happens, for at most 20 s.
+// await waits until what happens, for at most a minute.
 func (s served) await(t *testing.T, what string, happens func() bool) {
 	t.Helper()
-	late := time.After(20 * time.Second)
+	late := time.After(time.Minute)
 	for !happens() {
 		select {
 		case <-late:
-			t.Fatalf("no %s in 20 s: %s", what, s.Output())
+			t.Fatalf("no %s in a minute: %s", what, s.Output())
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

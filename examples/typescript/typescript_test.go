@@ -57,13 +57,20 @@ func TestTheClientLinesUpWaitsAndBuys(t *testing.T) {
 	t.Parallel()
 	out := build(t) // compiles only while the types are those of the contract
 	s := sitetest.New(t, "")
-	s.On("sku-1", 0.02) // nobody is due for most of a minute
+	s.Call("PATCH", "/policies/sku-1", `{"claim_seconds": 10}`) // bounds the pause between two polls
+	s.On("sku-1", 0.001)                                        // nobody is due for a quarter of an hour
 	buy, err := childproc.Start(exec.Command("node", filepath.Join(out, "buy.js"), s.Sluice, "sku-1"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	sitetest.Until(t, "the buyer stands in line", func() bool {
-		return strings.Contains(strings.ReplaceAll(s.Call("GET", "/items/sku-1", ""), " ", ""), `"waiting":1`)
+	t.Cleanup(buy.Kill)
+	sitetest.Until(t, "the buyer says where it stands", func() bool {
+		select {
+		case <-buy.Ended():
+			t.Fatalf("the buyer has gone: %s", buy.Output())
+		default:
+		}
+		return strings.Contains(buy.Output(), "position 1, ")
 	})
 	s.On("sku-1", 10)
 	<-buy.Ended()

@@ -23,9 +23,13 @@ import (
 
 	"github.com/sluicehq/sluice/internal/app"
 	"github.com/sluicehq/sluice/internal/config"
+	"github.com/sluicehq/sluice/internal/ticket"
+	"github.com/sluicehq/sluice/queue"
 )
 
 const adminToken = "an-admin-token-for-tests-of-sites"
+
+var secret = config.Keys{bytes.Repeat([]byte{7}, 32)}
 
 // Patterns are the item patterns of the node.
 var Patterns = []string{"/product/{item}", "/sale=bf"}
@@ -35,10 +39,11 @@ type Site struct {
 	Sluice string // the visitor listener's address, http://host:port
 	Origin *Origin
 
-	t     testing.TB
-	admin string
-	app   *app.App
-	stop  func()
+	t      testing.TB
+	admin  string
+	public string // what visitors see of Sluice
+	app    *app.App
+	stop   func()
 }
 
 // New starts both; they end with the test. public is what visitors see of Sluice, "" = the node itself.
@@ -49,6 +54,7 @@ func New(t testing.TB, public string) *Site {
 	if public == "" {
 		public = "http://" + at
 	}
+	s.public = public
 	address, err := url.Parse(public)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +64,7 @@ func New(t testing.TB, public string) *Site {
 		Log: slog.New(slog.DiscardHandler),
 		Config: config.Serve{
 			Listen: at, AdminListen: "127.0.0.1:0", OpsListen: "127.0.0.1:0", PublicURL: address, DataDir: t.TempDir(),
-			SecretKey: config.Keys{bytes.Repeat([]byte{7}, 32)}, Roles: config.Roles{Gate: true, Scheduler: true, Admin: true},
+			SecretKey: secret, Roles: config.Roles{Gate: true, Scheduler: true, Admin: true},
 			BootstrapAdminToken: adminToken, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 			MoverTick: 50 * time.Millisecond, MaxStreams: 10, NodeID: "site", ShutdownTimeout: 5 * time.Second, AutoMigrate: true,
 			ItemPatterns: Patterns,
@@ -111,6 +117,19 @@ func (s *Site) On(item string, inflowPerSecond float64) {
 	s.Call("POST", "/items/"+item+"/inflow", fmt.Sprintf(`{"inflow_per_second": %v}`, inflowPerSecond))
 }
 
+// Pass signs a pass as the node does, for somebody at an item.
+func (s *Site) Pass(item string, issued time.Time, lasts time.Duration) string {
+	s.t.Helper()
+	keys, err := app.Keyring(secret)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	signing, _ := keys.PassKeys()
+	return signing.Sign(keys.Claims(s.public, queue.Item(item), queue.NewVisitor(), ticket.PassStub{
+		Generation: 1 << 60, IssuedMS: issued.UnixMilli(), EndsMS: issued.Add(lasts).UnixMilli(), // of whatever generation
+	}))
+}
+
 // Origin is the service behind: it answers with method, address and body, and keeps what it saw.
 type Origin struct {
 	URL string
@@ -160,7 +179,7 @@ func (o *Origin) Seen() []*http.Request {
 func Browser(transport http.RoundTripper) *http.Client {
 	jar, _ := cookiejar.New(nil)
 	return &http.Client{
-		Jar: jar, Timeout: 10 * time.Second, Transport: transport,
+		Jar: jar, Timeout: patience, Transport: transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -190,12 +209,15 @@ func Do(t testing.TB, c *http.Client, method, address, body string, headers ...s
 	return resp, string(text)
 }
 
-// Until asks again and again, for at most 10 s, until done says so.
+// patience is how long something may take that takes a moment on a machine with nothing else to do.
+const patience = time.Minute
+
+// Until asks again and again, for at most a minute, until done says so.
 func Until(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !done(); <-time.After(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); !done(); <-time.After(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not within 10 s: %s", what)
+			t.Fatalf("not within %v: %s", patience, what)
 		}
 	}
 }
