@@ -63,7 +63,7 @@ func SampleRanks(n, dense int64) []int64 {
 	for k := int64(1); k <= min(n, dense); k++ {
 		r = append(r, k)
 	}
-	for k := dense + max(dense/100, 1); k < n; k += max(k/100, 1) {
+	for k := FirstSampled(dense); k < n; k += max(k/100, 1) {
 		r = append(r, k)
 	}
 	if n > dense {
@@ -71,3 +71,6 @@ func SampleRanks(n, dense int64) []int64 {
 	}
 	return r
 }
+
+// FirstSampled is the first rank to sample behind the dense ones.
+func FirstSampled(dense int64) int64 { return dense + max(dense/100, 1) }

@@ -108,19 +108,32 @@ func (l *Line) Head(ctx context.Context, item queue.Item, most int) (queue.Head,
 // command brings two thousand as cheaply as a few samples.
 const dense = 2000
 
-// Positions samples the line of an item (queue.Table): one command for the head, and one script call for the samples
-// behind it, about 1 % of the rank apart.
+// mostSampled is how many ranks one script call looks up, which keeps it far below the two milliseconds that the store
+// may be held up for.
+const mostSampled = 250
+
+// Positions samples the line of an item (queue.Table): one command for the head, and for the samples behind it, about
+// 1 % of the rank apart, one script call for each 250 of them: three where 1,000,000 wait.
 func (l *Line) Positions(ctx context.Context, item queue.Item) (queue.Table, error) {
-	r, err := l.run(ctx, sampleScript, item, l.keys(item), l.Now(), dense)
-	if err != nil {
-		return queue.Table{}, err
+	var t queue.Table
+	var scores []int64
+	for rank := queue.FirstSampled(dense); rank > 0; {
+		r, err := l.run(ctx, sampleScript, item, l.keys(item), l.Now(), rank, mostSampled)
+		if err != nil {
+			return queue.Table{}, err
+		}
+		t.Header, t.AtMS, t.Waiting = ReadHeader(item, r.list(0)), r.int(1), r.int(2)
+		some := r.list(3)
+		for i := range some {
+			scores = append(scores, some.int(i))
+		}
+		rank = r.int(4)
 	}
-	t := queue.Table{Header: ReadHeader(item, r.list(0)), AtMS: r.int(1), Waiting: r.int(2)}
 	head, err := l.client.ZRangeWithScores(ctx, l.waitingKey(item), 0, dense-1).Result()
 	if err != nil {
 		return queue.Table{}, fmt.Errorf("item %s: %w", item, Fault(err))
 	}
-	ranks, scores := queue.SampleRanks(t.Waiting, dense), r.list(3)
+	ranks := queue.SampleRanks(t.Waiting, dense)
 	behind := ranks[min(len(ranks), dense):]
 	t.Samples = make([]queue.Sample, 0, len(head)+len(behind))
 	for i, z := range head {
@@ -128,10 +141,10 @@ func (l *Line) Positions(ctx context.Context, item queue.Item) (queue.Table, err
 	}
 	t.Exact = int64(len(head))
 	for i, rank := range behind[:min(len(behind), len(scores))] {
-		if n := len(t.Samples); n > 0 && scores.int(i) <= t.Samples[n-1].Score {
+		if n := len(t.Samples); n > 0 && scores[i] <= t.Samples[n-1].Score {
 			continue // the head has moved past it since
 		}
-		t.Samples = append(t.Samples, queue.Sample{Rank: rank, Score: scores.int(i)})
+		t.Samples = append(t.Samples, queue.Sample{Rank: rank, Score: scores[i]})
 	}
 	return t, nil
 }
