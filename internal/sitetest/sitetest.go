@@ -110,11 +110,14 @@ func (s *Site) Call(method, path, body string) string {
 	return string(text)
 }
 
-// On turns an item's queue on, if it is not, and sets its inflow.
+// On turns an item's queue on, if it is not, and sets its inflow: in the policy first, or what is due at the usual inflow
+// by the time that the other is set would let somebody in at once.
 func (s *Site) On(item string, inflowPerSecond float64) {
 	s.t.Helper()
+	inflow := fmt.Sprintf(`{"inflow_per_second": %v}`, inflowPerSecond)
+	s.Call("PATCH", "/policies/"+item, inflow)
 	s.Call("POST", "/items/"+item+"/activate", "")
-	s.Call("POST", "/items/"+item+"/inflow", fmt.Sprintf(`{"inflow_per_second": %v}`, inflowPerSecond))
+	s.Call("POST", "/items/"+item+"/inflow", inflow)
 }
 
 // Pass signs a pass as the node does, for somebody at an item.
