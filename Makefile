@@ -29,7 +29,7 @@ deps:
 
 test: deps lint ## install what tests need (it says what), lint, run all tests
 	$(GO) test -race $$($(GO) list ./... | grep -Ev '$(UNRACED)|$(NODES)')
-	$(GO) test -parallel 1 ./internal/app
+	$(GO) test -parallel 2 ./internal/app
 	$(GO) test -p 1 $$($(GO) list ./... | grep -E '$(TIMED)')
 	$(GO) test $$($(GO) list ./... | grep -E '$(SEEN)')
 
