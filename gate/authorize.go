@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/internal/problem"
+	"github.com/sluicehq/sluice/pass"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -31,7 +32,7 @@ func (g *Gate) authorize(c *gin.Context) error {
 	defer q.release()
 	allowOrigin(h, r, q.policy)
 	q.peek = peeks(r) || o.method == http.MethodHead
-	q.asset, q.media = asset(r)
+	q.asset, q.media = pass.Asset(r)
 	q.counts = !q.peek && !q.asset
 	q.create = !q.asset
 	if err := g.identify(r, q, false); err != nil {
@@ -60,7 +61,7 @@ func (g *Gate) authorize(c *gin.Context) error {
 			rep.waitURL = g.waitURL(q, v, g.originalAddress(r, q, o)) // a refusal too has its page
 		}
 		h["Location"] = []string{rep.waitURL}
-		if again, _, _ := param(r, "redirect"); again == "1" && !fetches(r) {
+		if again, _, _ := param(r, "redirect"); again == "1" && !pass.Fetch(r) {
 			status = http.StatusFound
 		}
 	}
@@ -158,33 +159,6 @@ func (g *Gate) originalAddress(r *http.Request, q *question, o request) string {
 		return ""
 	}
 	return back
-}
-
-// asset reports whether a request is for a part of a page, by what the browser says of it; and whether it is one that
-// may be all that a visitor asks for during a long time, such as a film.
-func asset(r *http.Request) (asset, media bool) {
-	switch header(r, "Sec-Fetch-Dest") {
-	case "image", "script", "style", "font", "manifest":
-		return true, false
-	case "audio", "video", "track":
-		return true, true
-	}
-	partial := header(r, "Range") != ""
-	return partial, partial
-}
-
-// fetches reports whether a request says that it comes from a script, which cannot follow a redirect to a page.
-func fetches(r *http.Request) bool {
-	if mode := header(r, "Sec-Fetch-Mode"); mode != "" && mode != "navigate" {
-		return true
-	}
-	return header(r, "X-Requested-With") != "" || wantsJSON(r)
-}
-
-// wantsJSON reports whether a request asks for JSON and not for a page.
-func wantsJSON(r *http.Request) bool {
-	accept := header(r, "Accept")
-	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html")
 }
 
 // onlyLast leaves one line of a header: nginx hands on a single Set-Cookie, and the last is the one that carries all.

@@ -36,6 +36,7 @@ type shopSite struct {
 	out     *bufio.Scanner
 	cookies map[string]string
 	event   string
+	secret  string
 	skew    time.Duration // its clock less ours
 }
 
@@ -69,7 +70,7 @@ func (r *rig) site(t *testing.T, event string) *shopSite {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
-	return &shopSite{t: t, r: r, in: json.NewEncoder(in), out: bufio.NewScanner(out), cookies: map[string]string{}, event: event}
+	return &shopSite{t: t, r: r, in: json.NewEncoder(in), out: bufio.NewScanner(out), cookies: map[string]string{}, event: event, secret: connectorSecret}
 }
 
 // ask sends one request to the site, and keeps its cookies.
@@ -77,7 +78,7 @@ func (s *shopSite) ask(address, action string) response {
 	s.t.Helper()
 	err := s.in.Encode(map[string]any{
 		"now": s.r.hand.Now().Add(s.skew).UnixMilli(), "url": address, "cookies": s.cookies, "action": action,
-		"event": s.event, "domain": "queue.example", "customer": "shop", "secret": connectorSecret,
+		"event": s.event, "domain": "queue.example", "customer": "shop", "secret": s.secret,
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -178,9 +179,10 @@ func TestWhatAConnectorRefusesIsExplained(t *testing.T) {
 		spoil  func(s *shopSite, back string) string
 		reason string
 	}{
-		"tampered":         {func(_ *shopSite, back string) string { return strings.Replace(back, "rt_queue", "rt_idle", 1) }, "was changed on the way"},
-		"too old":          {func(s *shopSite, back string) string { s.skew = 181 * time.Second; return back }, "is too old"},
-		"of another queue": {func(s *shopSite, back string) string { s.event = "sku-2"; return back }, "another queue"},
+		"tampered":                   {func(_ *shopSite, back string) string { return strings.Replace(back, "rt_queue", "rt_idle", 1) }, "was changed on the way"},
+		"too old":                    {func(s *shopSite, back string) string { s.skew = 181 * time.Second; return back }, "is too old"},
+		"signed with another secret": {func(s *shopSite, back string) string { s.secret = "a secret of the site's own"; return back }, "was changed on the way"},
+		"of another queue":           {func(s *shopSite, back string) string { s.event = "sku-2"; return back }, "another queue"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -199,7 +201,7 @@ func TestWhatAConnectorRefusesIsExplained(t *testing.T) {
 				t.Fatalf("%s: %d %s", a.Redirect, w.Code, w.Body)
 			}
 			link := html.UnescapeString(lineUpAgain.FindStringSubmatch(w.Body.String())[1])
-			s.skew = 0
+			s.skew, s.secret = 0, connectorSecret
 			w = b.do(http.MethodGet, link)
 			on := w.Header().Get("Location")
 			if s.event == "sku-1" && (on == "" || s.ask(on, "").Redirect != "") {

@@ -6,6 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/internal/fault"
+	"github.com/sluicehq/sluice/pass"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -44,7 +45,7 @@ func (g *Gate) finish(c *gin.Context) error {
 		q.who.jar.Drop(q.item)
 		g.setJar(h, q.who)
 		if g.PassCookie {
-			h["Set-Cookie"] = append(h["Set-Cookie"], passCookieName(q.item)+"=; Max-Age=0"+g.site.cookie)
+			h["Set-Cookie"] = append(h["Set-Cookie"], pass.CookieName(string(q.item))+"=; Max-Age=0"+g.site.cookie)
 		}
 	}
 	c.Status(http.StatusNoContent)

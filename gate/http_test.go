@@ -392,7 +392,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Invariant never-cached: every answer of the visitor listener but the few that are everybody's.
+// Invariant never-cached, B112: every answer of the visitor listener but the few that are everybody's, whatever suffix its
+// address has.
 func TestNoVisitorAnswerIsCached(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, shop)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicehq/sluice/internal/problem"
 	"github.com/sluicehq/sluice/internal/ticket"
+	"github.com/sluicehq/sluice/pass"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -46,7 +47,7 @@ func (g *Gate) meet(r *http.Request, q *question, raw string, page bool) (back s
 		return "", err
 	}
 	q.peek = peeks(r)
-	q.asset, q.media = asset(r)
+	q.asset, q.media = pass.Asset(r)
 	return back, g.identify(r, q, page)
 }
 
@@ -118,7 +119,7 @@ func (g *Gate) setCookies(h http.Header, r *http.Request, q *question, token str
 		h["Set-Cookie"] = append(h["Set-Cookie"], visitorCookie+"=; Max-Age=0; Path=/")
 	}
 	if g.PassCookie && token != "" && !q.who.headers {
-		name := passCookieName(q.item)
+		name := pass.CookieName(string(q.item))
 		had := false
 		for value := range cookies(r, name) {
 			had = had || value == token
@@ -144,12 +145,6 @@ func (g *Gate) setJar(h http.Header, w *caller) {
 	if w.jar != nil && w.jar.Changed() {
 		h["Set-Cookie"] = append(h["Set-Cookie"], visitorCookie+"="+g.Keys.SealJar(w.jar)+"; Max-Age=31536000"+g.site.cookie)
 	}
-}
-
-// passCookieName is the name of the cookie that holds an item's pass alone. `:`, `@` and `~` may not or must not stand
-// in it as they are, and are written ~XX as in item ids that are taken from addresses.
-func passCookieName(item queue.Item) string {
-	return passCookie + strings.NewReplacer("~", "~7E", ":", "~3A", "@", "~40").Replace(string(item))
 }
 
 // handOverMS is the life of the code that lets the waiting page continue a visitor who came without cookies.

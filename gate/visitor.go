@@ -25,7 +25,6 @@ const (
 	ticketHeader  = "Sluice-Ticket"
 	passHeader    = "Sluice-Pass"
 	visitorCookie = "sluice_visitor"
-	passCookie    = "sluice_pass_"
 )
 
 // caller is who asks, as far as the request proves it.

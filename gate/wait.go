@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/sluicehq/sluice/pass"
 )
 
 // wait is the waiting page: it makes a place as check does, without counting traffic, and leads to `return`
@@ -30,7 +32,7 @@ func (g *Gate) lineUp(c *gin.Context, q *question, back, lang string) error {
 	}
 	g.passed(q, &v)
 	pageHeaders(h)
-	if wantsJSON(r) {
+	if pass.WantsJSON(r) {
 		g.answer(c, q, &v, back)
 		return nil
 	}

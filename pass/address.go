@@ -75,21 +75,3 @@ func siteOf(o *Options, r *http.Request) string {
 		return "http://" + r.Host
 	}
 }
-
-// isAsset reports whether a request is for a part of a page, by what the browser says of it.
-func isAsset(r *http.Request) bool {
-	switch r.Header.Get("Sec-Fetch-Dest") {
-	case "image", "script", "style", "font", "manifest", "audio", "video", "track":
-		return true
-	}
-	return r.Header.Get("Range") != ""
-}
-
-// isFetch reports whether a request says that it comes from a script, which cannot follow a redirect to a page.
-func isFetch(r *http.Request) bool {
-	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" && mode != "navigate" {
-		return true
-	}
-	accept := r.Header.Get("Accept")
-	return r.Header.Get("X-Requested-With") != "" || strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html")
-}

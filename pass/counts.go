@@ -18,11 +18,12 @@ const (
 	Rejected                   // Sluice said reject
 	FailedOpen                 // Sluice was away, let in
 	FailedClosed               // Sluice was away, refused
-	Refused                    // not a name of an item
+	Refused                    // not a name of an item, or a request that Sluice does not take
 	Unreachable                // calls of Sluice that failed
 	KeysFetched                // key sets taken over
 	Renewed                    // passes renewed
 	Ended                      // passes whose session was found ended
+	Finished                   // sessions ended from here
 	results
 )
 
@@ -34,6 +35,7 @@ var metrics = [results]string{
 	`sluice_origin_requests_total{result="failed_closed"}`, `sluice_origin_requests_total{result="refused"}`,
 	`sluice_origin_call_errors_total`, `sluice_origin_key_fetches_total`,
 	`sluice_origin_renewals_total{result="renewed"}`, `sluice_origin_renewals_total{result="ended"}`,
+	`sluice_origin_finished_total`,
 }
 
 // helps say what the metrics are, before the first of each name.
@@ -42,6 +44,7 @@ var helps = map[Result]string{
 	Unreachable: "# HELP sluice_origin_call_errors_total Calls of Sluice that failed.\n# TYPE sluice_origin_call_errors_total counter\n",
 	KeysFetched: "# HELP sluice_origin_key_fetches_total Key sets fetched from Sluice.\n# TYPE sluice_origin_key_fetches_total counter\n",
 	Renewed:     "# HELP sluice_origin_renewals_total Passes that were to be renewed, by outcome.\n# TYPE sluice_origin_renewals_total counter\n",
+	Finished:    "# HELP sluice_origin_finished_total Sessions that were ended from here.\n# TYPE sluice_origin_finished_total counter\n",
 }
 
 type counts [results]atomic.Int64

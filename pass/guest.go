@@ -20,11 +20,12 @@ type guest struct {
 
 	unknown string  // a pass whose key is not known here; Sluice may know it
 	claims  *Claims // of the valid pass
+	token   string  // the valid pass as it was shown
 	private bool    // the answer sets a cookie
 }
 
-// arrives takes the pass out of the address and into a cookie; it reports whether that was answered by a redirect to the
-// address without it.
+// arrives takes the pass out of the address and into a cookie, at a page without an item too: it reports whether that was
+// answered by a redirect to the address without it.
 func (g *guest) arrives() bool {
 	token, rest, found := takeParam(g.r.URL.RawQuery)
 	if !found {
@@ -65,7 +66,7 @@ func (g *guest) shows() bool {
 		if ended {
 			continue
 		}
-		g.claims = &c
+		g.claims, g.token = &c, token
 		if fresh != "" && i < headers {
 			g.w.Header().Set("Sluice-Pass", fresh)
 		} else if fresh != "" {
@@ -80,9 +81,11 @@ func (g *guest) shows() bool {
 
 // keep puts a pass into this site's cookie.
 func (g *guest) keep(token string, c *Claims) {
-	g.claims, g.private = c, true
+	if g.claims, g.private = c, true; g.token == "" {
+		g.token = token
+	}
 	http.SetCookie(g.w, &http.Cookie{
-		Name: CookieName(g.item), Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Name: CookieName(c.Item), Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
 		Secure: secure(&g.m.o, g.r), MaxAge: max(1, int(c.ExpiresAt.Sub(g.now)/time.Second)),
 	})
 }
@@ -91,11 +94,19 @@ func (g *guest) keep(token string, c *Claims) {
 func (g *guest) asks() (next *http.Request, private bool) {
 	m := g.m
 	v, err := m.service.check(g)
+	var no *refusal
 	switch {
 	case errors.Is(err, errItem):
 		m.counts.add(Refused)
 		m.service.warn("Item gave a name that Sluice does not take", "item", g.item)
 		g.answer(http.StatusBadRequest, "")
+		return nil, false
+	case errors.As(err, &no):
+		m.counts.add(Refused)
+		if no.retryAfter != "" {
+			g.w.Header().Set("Retry-After", no.retryAfter)
+		}
+		g.answer(no.status, "")
 		return nil, false
 	case err != nil && g.r.Context().Err() != nil:
 		return nil, false // the visitor has gone
@@ -129,10 +140,11 @@ func (g *guest) asks() (next *http.Request, private bool) {
 	h := g.w.Header()
 	h.Set("Sluice-Action", v.Action)
 	h.Set("Sluice-Reason", v.Reason)
+	asset, _ := Asset(g.r)
 	switch {
-	case isAsset(g.r):
+	case asset:
 		g.answer(http.StatusUnauthorized, "")
-	case isFetch(g.r):
+	case Fetch(g.r):
 		g.answer(http.StatusUnauthorized, v.waitURL)
 	case g.r.Method == http.MethodGet || g.r.Method == http.MethodHead:
 		g.answer(http.StatusFound, v.waitURL)
@@ -147,7 +159,7 @@ func (g *guest) goesOn() *http.Request {
 	if g.claims == nil {
 		return g.r
 	}
-	return g.r.WithContext(context.WithValue(g.r.Context(), claimsKey{}, g.claims))
+	return g.r.WithContext(context.WithValue(g.r.Context(), insideKey{}, &inside{*g.claims, g.token}))
 }
 
 // answer ends a request here.
@@ -158,7 +170,7 @@ func (g *guest) answer(status int, location string) {
 		h.Set("Location", location)
 		h.Set("Referrer-Policy", "no-referrer") // the address that brought a pass tells nobody of it
 	}
-	if status < 400 || isAsset(g.r) {
+	if asset, _ := Asset(g.r); status < 400 || asset {
 		g.w.WriteHeader(status)
 		return
 	}
@@ -171,7 +183,8 @@ func (g *guest) answer(status int, location string) {
 }
 
 var texts = map[int]string{
-	http.StatusBadRequest:         "There is no item of this name.\n",
+	http.StatusBadRequest:         "There is no item of this name, or the request is none.\n",
 	http.StatusUnauthorized:       "This needs a pass: wait in line at the address in Location.\n",
+	http.StatusTooManyRequests:    "Too many requests. Please try again later.\n",
 	http.StatusServiceUnavailable: "Too busy at the moment. Please try again in a few seconds.\n",
 }

@@ -28,7 +28,7 @@ type keySource struct {
 	asked time.Time  // the last fetch that was tried
 }
 
-// verify is Verifier.Verify. Without any keys, and none to be had, the pass is one of an unknown key.
+// verify is Verifier.Verify, or, with the item "", Verifier.VerifyAny. Without any keys, and none to be had, the pass is one of an unknown key.
 func (s *keySource) verify(ctx context.Context, token, item string) (Claims, error) {
 	now := s.service.o.Now()
 	v := s.verifier.Load()
@@ -39,10 +39,16 @@ func (s *keySource) verify(ctx context.Context, token, item string) (Claims, err
 	} else if at := s.staleAt.Load(); now.UnixNano() > at && s.staleAt.CompareAndSwap(at, now.Add(keysAge).UnixNano()) {
 		go s.fetch(context.WithoutCancel(ctx), 0)
 	}
-	c, err := v.Verify(token, item)
+	verify := func(v *Verifier) (Claims, error) {
+		if item == "" {
+			return v.VerifyAny(token)
+		}
+		return v.Verify(token, item)
+	}
+	c, err := verify(v)
 	if errors.Is(err, ErrUnknownKey) {
 		if newer := s.fetch(ctx, unknownPause); newer != nil && newer != v {
-			return newer.Verify(token, item)
+			return verify(newer)
 		}
 	}
 	return c, err

@@ -118,14 +118,17 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 // Admit decides about one request. It gives the request to go on with, or nil where it has answered. private says that
 // the answer sets a cookie of this visitor, so no shared cache may keep it.
 func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (next *http.Request, private bool) {
-	item := m.o.Item(r)
-	if item == "" || r.Method == http.MethodOptions { // a preflight carries nothing that says who asks
+	g := &guest{m: m, w: w, r: r, item: m.o.Item(r), now: m.o.Now()}
+	if r.Method == http.MethodOptions { // a preflight carries nothing that says who asks
 		m.counts.add(Unasked)
 		return r, false
 	}
-	g := &guest{m: m, w: w, r: r, item: item, now: m.o.Now()}
 	if g.arrives() {
 		return nil, false
+	}
+	if g.item == "" {
+		m.counts.add(Unasked)
+		return g.r, g.private
 	}
 	if g.shows() {
 		m.counts.add(Verified)
@@ -134,14 +137,20 @@ func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) (next *http.R
 	return g.asks()
 }
 
-type claimsKey struct{}
+// inside is what handlers behind the middleware may ask about: the pass, and what it says.
+type inside struct {
+	claims Claims
+	token  string
+}
+
+type insideKey struct{}
 
 // FromContext gives what the pass of a request says, in handlers behind the middleware. false: it went on without one,
 // as all do while the queue is off.
 func FromContext(ctx context.Context) (Claims, bool) {
-	c, ok := ctx.Value(claimsKey{}).(*Claims)
+	in, ok := ctx.Value(insideKey{}).(*inside)
 	if !ok {
 		return Claims{}, false
 	}
-	return *c, true
+	return in.claims, true
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/internal/sitetest"
 	"github.com/sluicehq/sluice/pass"
@@ -35,7 +36,7 @@ func itemOf(r *http.Request) string {
 func newShop(t *testing.T, change func(*pass.Options)) *shop {
 	t.Helper()
 	s := &shop{Site: sitetest.New(t, "")}
-	o := pass.Options{Service: s.Sluice, Item: itemOf}
+	o := pass.Options{Service: s.Sluice, Item: itemOf, Timeout: time.Minute} // a busy machine is no outage
 	if change != nil {
 		change(&o)
 	}
@@ -254,6 +255,29 @@ func TestWithSluiceAwayTheOptionDecides(t *testing.T) {
 				t.Errorf("%d calls failed", n)
 			}
 		})
+	}
+}
+
+// What a visitor makes Sluice refuse is no outage: it opens no door, and costs nobody else theirs.
+func TestARefusalIsNoOutage(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, func(o *pass.Options) { o.FailOpen = true })
+	s.On("sku-1", 0)
+	for name, headers := range map[string][]string{
+		"cookies that are too long": {"Cookie", "sluice_visitor=" + strings.Repeat("x", 20<<10)},
+		"a name that is too long":   {"User-Agent", strings.Repeat("x", 20<<10)},
+		"a pass that is too long":   {"Sluice-Pass", strings.Repeat("x", 20<<10)},
+	} {
+		resp, _ := s.open(t, sitetest.Browser(nil), "/product/sku-1", headers...)
+		if resp.StatusCode < 300 || resp.StatusCode >= 500 {
+			t.Errorf("%s: %d", name, resp.StatusCode)
+		}
+		if resp, _ := s.open(t, sitetest.Browser(nil), "/product/sku-1"); resp.StatusCode != 302 {
+			t.Errorf("somebody else after %s: %d", name, resp.StatusCode)
+		}
+	}
+	if n, down := s.seen.Load(), s.guard.Count(pass.Unreachable); n != 0 || down != 0 {
+		t.Errorf("%d reached the pages; Sluice counts as away %d times", n, down)
 	}
 }
 

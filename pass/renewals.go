@@ -35,16 +35,13 @@ type renewal struct {
 // of gives the newer pass for one that is shown, "" = none, or says that the session was ended.
 func (r *renewals) of(token string, c *Claims, now time.Time) (fresh string, ended bool) {
 	session := c.ExpiresAt.Sub(c.IssuedAt)
-	if now.Sub(c.IssuedAt) < session/10 {
-		return "", false
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k, ok := r.known[token]
 	if k.ended || k.fresh != "" && k.fresh != token {
 		return k.fresh, k.ended
 	}
-	if now.Before(k.again) || !ok && len(r.known) >= mostKnown {
+	if now.Sub(c.IssuedAt) < session/10 || now.Before(k.again) || !ok && len(r.known) >= mostKnown {
 		return "", false
 	}
 	// Lost with the call, it is asked for anew; and a session that is not prolonged is looked at a tenth of it later.
@@ -55,6 +52,21 @@ func (r *renewals) of(token string, c *Claims, now time.Time) (fresh string, end
 		time.AfterFunc(gatherFor, r.run)
 	}
 	return "", false
+}
+
+// end takes note that a session was ended here: the pass that was shown is good no more, nor is the one that it was renewed
+// to.
+func (r *renewals) end(in *inside) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.known) >= mostKnown {
+		r.sweep()
+	}
+	over := renewal{ended: true, until: in.claims.ExpiresAt.Add(ExpiryLeeway)}
+	if fresh := r.known[in.token].fresh; fresh != "" {
+		r.known[fresh] = renewal{ended: true, until: r.service.o.Now().Add(in.claims.ExpiresAt.Sub(in.claims.IssuedAt) + ExpiryLeeway)}
+	}
+	r.known[in.token] = over
 }
 
 // run renews all that is pending.
@@ -92,6 +104,7 @@ func (r *renewals) renew(tokens []string) {
 	for i, token := range tokens {
 		k := r.known[token]
 		switch {
+		case k.ended: // meanwhile, here
 		case err != nil || i >= len(answer.Passes):
 			k.again = r.service.o.Now().Add(renewAgain)
 		case answer.Passes[i].Error == "ended":

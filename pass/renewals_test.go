@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -69,6 +70,8 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"passes": out})
+	case strings.HasSuffix(r.URL.Path, "/finish"):
+		w.WriteHeader(http.StatusNoContent)
 	default:
 		fmt.Fprint(w, `{"action":"wait","reason":"queue_on","place":null}`)
 	}
@@ -117,9 +120,9 @@ func show(m *pass.Middleware, item, token string) (status int, fresh string) {
 
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !done(); <-time.After(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !done(); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not within 10 s: %s", what)
+			t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }
@@ -237,6 +240,84 @@ func TestALinkWithAPassIsOfNoUseForLong(t *testing.T) {
 				t.Errorf("%d to %s, taken: %v", w.Code, w.Header().Get("Location"), got)
 			}
 		})
+	}
+}
+
+// The address that the waiting page leads back to may be a page without an item: the pass goes from there too.
+func TestAPageWithoutAnItemKeepsNoPassInItsAddress(t *testing.T) {
+	t.Parallel()
+	s := newStub(t)
+	m := s.guard(t)
+	for token, cookie := range map[string]string{s.sign("sku-1", "v"): "sluice_pass_sku-1", "made up": ""} {
+		w := httptest.NewRecorder()
+		m.Handler(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest("GET", "/welcome?a=1&sluice_pass="+url.QueryEscape(token), nil))
+		name := ""
+		for _, c := range w.Result().Cookies() {
+			name = c.Name
+		}
+		if w.Code != 302 || w.Header().Get("Location") != "/welcome?a=1" || name != cookie {
+			t.Errorf("%d to %s with the cookie %q, want %q", w.Code, w.Header().Get("Location"), name, cookie)
+		}
+	}
+}
+
+// A session that a handler ends is over here at once: the cookie goes, and the pass opens nothing, nor does the newer one
+// that it was renewed to meanwhile.
+func TestASessionThatIsFinishedIsOverAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStub(t)
+	m := s.guard(t)
+	token := s.sign("sku-1", "v")
+	show(m, "sku-1", token)
+	s.clock.Add(time.Minute)
+	show(m, "sku-1", token)
+	eventually(t, "it is renewed", func() bool { return m.Count(pass.Renewed) == 1 })
+	_, fresh := show(m, "sku-1", token)
+	other := s.sign("sku-1", "w")
+
+	r := httptest.NewRequest("POST", "/product/sku-1", nil)
+	r.AddCookie(&http.Cookie{Name: "sluice_pass_sku-1", Value: token})
+	w := httptest.NewRecorder()
+	m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := m.Finish(w, r); err != nil {
+			t.Error(err)
+		}
+	})).ServeHTTP(w, r)
+	cookies := w.Result().Cookies()
+	if last := cookies[len(cookies)-1]; last.Name != "sluice_pass_sku-1" || last.MaxAge >= 0 || w.Header().Get("Cache-Control") != "private, no-store" {
+		t.Errorf("the answer: %v", w.Header())
+	}
+	if s.called("/v1/items/sku-1/finish") != 1 || m.Count(pass.Finished) != 1 {
+		t.Errorf("Sluice was told %d times", s.called("/v1/items/sku-1/finish"))
+	}
+	for name, one := range map[string]string{"the pass": token, "the newer one": fresh} {
+		if status, _ := show(m, "sku-1", one); one == "" || status != http.StatusFound {
+			t.Errorf("%s opens the page: %d", name, status)
+		}
+	}
+	if status, _ := show(m, "sku-1", other); status != 200 {
+		t.Errorf("somebody else: %d", status)
+	}
+
+	// Without a pass there is nothing to end; with Sluice away the pass is over here all the same.
+	s.set(func() { s.down = true })
+	for name, one := range map[string]struct {
+		token string
+		fails bool
+	}{"without a pass": {"", false}, "with Sluice away": {other, true}} {
+		r := httptest.NewRequest("POST", "/product/sku-1", nil)
+		if one.token == "" {
+			r = httptest.NewRequest("POST", "/", nil)
+		}
+		r.Header.Set("Sluice-Pass", one.token)
+		m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := m.Finish(w, r); (err != nil) != one.fails {
+				t.Errorf("%s: %v", name, err)
+			}
+		})).ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if status, _ := show(m, "sku-1", other); status == 200 {
+		t.Error("after the end, with Sluice away, the pass opens the page")
 	}
 }
 

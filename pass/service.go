@@ -24,6 +24,18 @@ var (
 	errItem = errors.New("pass: not a name of an item")
 )
 
+// refusal is an answer that says no to the question. A visitor brings it about, by a header that is too long or by too many
+// questions: it is no outage.
+type refusal struct {
+	status     int
+	code       string
+	retryAfter string
+}
+
+func (r *refusal) Error() string {
+	return fmt.Sprintf("pass: Sluice refuses the question: %d %s", r.status, r.code)
+}
+
 // service makes the calls of Sluice.
 type service struct {
 	o      *Options
@@ -59,20 +71,21 @@ type verdict struct {
 // check asks Sluice about a request, as the visitor who makes it.
 func (s *service) check(g *guest) (*verdict, error) {
 	back := siteOf(s.o, g.r) + pathOf(g.r, g.r.URL.RawQuery)
-	v, refusal, err := s.ask(g, "?return="+url.QueryEscape(back))
-	if refusal == "return_not_allowed" {
+	v, err := s.ask(g, "?return="+url.QueryEscape(back))
+	var no *refusal
+	if errors.As(err, &no) && no.code == "return_not_allowed" {
 		s.warn("Sluice does not send visitors back here: add this site to return_origins of the item's policy", "item", g.item, "site", siteOf(s.o, g.r))
 		back = ""
-		v, refusal, err = s.ask(g, "")
+		v, err = s.ask(g, "")
 	}
 	switch {
+	case errors.As(err, &no) && no.code == "invalid_item":
+		return nil, errItem
+	case errors.As(err, &no):
+		s.warn("Sluice refuses the question", "item", g.item, "status", no.status, "code", no.code)
+		return nil, no
 	case err != nil:
 		return nil, err
-	case refusal == "invalid_item":
-		return nil, errItem
-	case refusal != "":
-		s.warn("Sluice refuses the question", "item", g.item, "code", refusal)
-		return nil, errAway
 	}
 	if v.Action != "pass" {
 		if v.Place != nil && strings.HasPrefix(v.Place.WaitURL, s.o.Service+"/") {
@@ -87,32 +100,32 @@ func (s *service) check(g *guest) (*verdict, error) {
 	return v, nil
 }
 
-// ask makes the call; refusal is the code of an answer that is a 400.
-func (s *service) ask(g *guest, query string) (v *verdict, refusal string, err error) {
+// ask makes the call.
+func (s *service) ask(g *guest, query string) (*verdict, error) {
 	req, err := http.NewRequestWithContext(g.r.Context(), http.MethodGet, s.o.Reach+"/v1/items/"+url.PathEscape(g.item)+"/check"+query, nil)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	identify(req, g)
 	resp, body, err := s.do(req)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	switch resp.StatusCode {
 	case http.StatusOK:
-		v = &verdict{cookies: resp.Header["Set-Cookie"]}
+		v := &verdict{cookies: resp.Header["Set-Cookie"]}
 		if err := json.Unmarshal(body, v); err != nil || v.Action != "pass" && v.Action != "wait" && v.Action != "reject" {
-			return nil, "", s.failed(fmt.Errorf("%w: an answer that is none", errAway))
+			return nil, s.failed(fmt.Errorf("%w: an answer that is none", errAway))
 		}
-		return v, "", nil
-	case http.StatusBadRequest:
+		return v, nil
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusTooManyRequests, http.StatusRequestHeaderFieldsTooLarge:
 		problem := struct {
 			Code string `json:"code"`
-		}{"bad_request"}
+		}{}
 		_ = json.Unmarshal(body, &problem)
-		return nil, problem.Code, nil
+		return nil, &refusal{resp.StatusCode, problem.Code, resp.Header.Get("Retry-After")}
 	default:
-		return nil, "", s.failed(fmt.Errorf("%w: it answers %d", errAway, resp.StatusCode))
+		return nil, s.failed(fmt.Errorf("%w: it answers %d", errAway, resp.StatusCode))
 	}
 }
 
