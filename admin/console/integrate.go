@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sluicehq/sluice/admin"
+	"github.com/sluicehq/sluice/deploy/proxies"
 	"github.com/sluicehq/sluice/internal/sqlstore"
 	"github.com/sluicehq/sluice/queue"
 )
@@ -25,57 +26,16 @@ type snippet struct {
 	Text string
 }
 
-// snippets are the ways to integrate; {url}, {host} and {item} are filled in. What they do is in docs/integrate.
+// snippets are the ways to integrate. What they do is in docs/integrate; its examples and those of deploy/proxies are these.
 var snippets = []snippet{
-	{"check", `curl -s '{url}/v1/items/{item}/check' \
+	{"check", `curl -s 'https://queue.example/v1/items/sku-1/check' \
   -H 'Sluice-Visitor: <token of the answer before>'`},
-	{"script", `<script src="{url}/sluice.js" data-item="{item}"></script>`},
-	{"nginx", `upstream sluice { server 127.0.0.1:8080; }
-upstream shop   { server 127.0.0.1:3000; }
-
-server {
-	server_name {host};
-	proxy_set_header Host $http_host;
-	proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-	proxy_set_header X-Forwarded-Proto $scheme;
-	proxy_buffer_size 16k;
-	proxy_buffers 8 16k;
-
-	location / {
-		auth_request /sluice;
-		auth_request_set $sluice_wait $upstream_http_location;
-		auth_request_set $sluice_cookie $upstream_http_set_cookie;
-		error_page 401 = @sluice_wait;
-		add_header Set-Cookie $sluice_cookie always;
-		proxy_pass http://shop;
-	}
-	location ~ ^/(wait/|v1/items/|sluice\.js$|\.well-known/jwks\.json$) {
-		proxy_pass http://sluice;
-	}
-	location = /sluice {
-		internal;
-		proxy_pass http://sluice/v1/authorize;
-		proxy_pass_request_body off;
-		proxy_set_header Host $http_host;
-		proxy_set_header Content-Length '';
-		proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-		proxy_set_header X-Forwarded-Proto $scheme;
-		proxy_set_header X-Original-URI $request_uri;
-		proxy_set_header X-Original-Method $request_method;
-		proxy_set_header X-Sluice-Item '';
-		proxy_set_header X-Forwarded-Host '';
-		proxy_set_header X-Forwarded-Method '';
-		proxy_set_header X-Forwarded-Uri '';
-	}
-	location @sluice_wait {
-		add_header Set-Cookie $sluice_cookie always;
-		add_header Cache-Control no-store always;
-		return 302 $sluice_wait;
-	}
-}`},
+	{"script", `<script src="https://queue.example/sluice.js" data-item="sku-1"></script>`},
+	{"nginx", proxies.Nginx},
+	{"caddy", proxies.Caddy},
 	{"go", `guard, err := pass.NewMiddleware(pass.Options{
-	Service: "{url}",
-	Site:    "https://shop.example", // your site, as browsers see it
+	Service: "https://queue.example", // the --public-url of Sluice
+	Site:    "https://shop.example",  // this site, as browsers see it
 	Item: func(r *http.Request) string {
 		item, found := strings.CutPrefix(r.URL.Path, "/product/")
 		if !found {
@@ -87,7 +47,17 @@ server {
 if err != nil {
 	log.Fatal(err)
 }
-http.ListenAndServe(":3000", guard.Handler(mux))`},
+log.Fatal(http.ListenAndServe(":3000", guard.Handler(mux)))`},
+}
+
+// fill puts this server and an item in the place of the names of the examples.
+func fill(text, url, host string, item queue.Item) string {
+	name, _, _ := strings.Cut(host, ":")
+	return strings.NewReplacer(
+		"https://queue.example", url, "sku-1", string(item),
+		"server_name shop.example", "server_name "+name, "--public-url https://shop.example", "--public-url "+url, // proxies: one host for both
+		"\n:8000 {", "\n"+url+" {",
+	).Replace(text)
 }
 
 // integrate is GET /integrate?item=.
@@ -103,9 +73,8 @@ func (c *Console) integrate(p *page) error {
 	}
 	_, b.Host, _ = strings.Cut(b.URL, "://")
 	b.Host, _, _ = strings.Cut(b.Host, "/")
-	fill := strings.NewReplacer("{item}", string(b.Item), "{url}", b.URL, "{host}", b.Host)
 	for _, s := range snippets {
-		b.Snippets = append(b.Snippets, snippet{s.ID, fill.Replace(s.Text)})
+		b.Snippets = append(b.Snippets, snippet{s.ID, fill(s.Text, b.URL, b.Host, b.Item)})
 	}
 	if p.Who.May(sqlstore.Admin) {
 		var err error

@@ -9,8 +9,10 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/internal/sitetest"
+	"github.com/sluicehq/sluice/pass"
 )
 
 // edge is a site behind the worker.
@@ -23,8 +25,8 @@ func start(t *testing.T, env ...string) *edge {
 	t.Helper()
 	node := sitetest.Need(t, "node")
 	e := &edge{Site: sitetest.New(t, "")}
-	cmd := exec.CommandContext(context.Background(), node, "--no-warnings", "testdata/serve.mjs")
-	cmd.Env = append(os.Environ(), append([]string{"SLUICE_URL=" + e.Sluice, "ORIGIN=" + e.Origin.URL, "ITEM_PATTERNS=" + strings.Join(sitetest.Patterns, ",")}, env...)...)
+	cmd := exec.CommandContext(context.Background(), node, "--no-warnings", "local.mjs")
+	cmd.Env = append(os.Environ(), append([]string{"PORT=0", "SLUICE_URL=" + e.Sluice, "ORIGIN=" + e.Origin.URL, "ITEM_PATTERNS=" + strings.Join(sitetest.Patterns, ",")}, env...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -38,7 +40,7 @@ func start(t *testing.T, env ...string) *edge {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.url = "http://127.0.0.1:" + strings.TrimSpace(line)
+	e.url = strings.TrimSpace(line)
 	e.Call("PATCH", "/policies/*", `{"return_origins": ["`+e.url+`"]}`)
 	return e
 }
@@ -111,6 +113,36 @@ func TestAVisitorLinesUpAndComesInWithAPass(t *testing.T) {
 	if resp.StatusCode != 302 || resp.Header.Get("Location") != e.url+"/product/sku-1?x=1&y=2" {
 		t.Fatalf("with the pass in the address: %d %s", resp.StatusCode, resp.Header)
 	}
+	// Neither does what is none, however it is shown: the origin's own log says so. What the origin hears of passes comes from
+	// the worker.
+	e.On("sku-7", 0)
+	now, good := time.Now(), e.Pass("sku-7", time.Now(), time.Hour)
+	if resp, _ := sitetest.Get(t, browser(), e.url+"/product/sku-7", "Cookie", "sluice_pass_sku-7="+good); resp.StatusCode != 200 {
+		t.Errorf("a pass that is good: %d", resp.StatusCode)
+	}
+	if seen := e.Origin.Seen(); seen[len(seen)-1].Header.Get("Sluice-Pass") != good {
+		t.Errorf("the origin does not hear of the pass: %v", seen[len(seen)-1].Header)
+	}
+	for name, token := range map[string]string{
+		"expired": e.Pass("sku-7", now.Add(-time.Hour), 30*time.Minute), "of the future": e.Pass("sku-7", now.Add(time.Hour), time.Hour),
+		"of another item": e.Pass("sku-8", now, time.Hour), "tampered": good[:len(good)-4] + "AAAA", "unsigned": "eyJhbGciOiJub25lIn0." + strings.Split(good, ".")[1] + ".",
+		"signed by a stranger": pass.NewKey([32]byte{9}).Sign(pass.Claims{Issuer: e.Sluice, Item: "sku-7", Visitor: "v", ID: "j", IssuedAt: now, ExpiresAt: now.Add(time.Hour), Generation: 1 << 60}),
+	} {
+		before := len(e.Origin.Seen())
+		for way, headers := range map[string][]string{"header": {"Sluice-Pass", token}, "own cookie": {"Cookie", "sluice_pass_sku-7=" + token}, "Sluice's cookie": {"Cookie", "sluice_visitor=" + token}} {
+			if resp, _ := sitetest.Get(t, browser(), e.url+"/product/sku-7", headers...); resp.StatusCode != 302 || len(e.Origin.Seen()) != before {
+				t.Errorf("a pass that is %s, by %s: %d", name, way, resp.StatusCode)
+			}
+		}
+		resp, _ := sitetest.Get(t, browser(), e.url+"/product/sku-7?sluice_pass="+token)
+		if len(resp.Cookies()) != 0 || len(e.Origin.Seen()) != before {
+			t.Errorf("a pass that is %s, in the address: %d %v", name, resp.StatusCode, resp.Header)
+		}
+	}
+	sitetest.Get(t, browser(), e.url+"/cart", "Sluice-Pass", "made up")
+	if seen := e.Origin.Seen(); seen[len(seen)-1].Header.Get("Sluice-Pass") != "" {
+		t.Errorf("the origin is told what a visitor made up: %v", seen[len(seen)-1].Header)
+	}
 	e.StopSluice()
 	for name, c := range map[string]struct {
 		path   string
@@ -137,6 +169,11 @@ func TestWithSluiceAwayTheSettingDecides(t *testing.T) {
 	e.On("bf", 0)
 	if resp, _ := sitetest.Get(t, browser(), e.url+"/sale"); resp.StatusCode != 302 {
 		t.Fatalf("in line: %d", resp.StatusCode)
+	}
+	// What a visitor makes Sluice refuse is no outage.
+	long := strings.Repeat("x", 14<<10)
+	if resp, _ := sitetest.Get(t, browser(), e.url+"/sale?"+strings.Repeat("y", 1000), "Cookie", "a="+long, "Accept", strings.Repeat("z", 900)); resp.StatusCode < 300 || resp.StatusCode >= 500 || len(e.Origin.Seen()) != 0 {
+		t.Errorf("too long a request: %d", resp.StatusCode)
 	}
 	e.StopSluice()
 	if resp, _ := sitetest.Get(t, browser(), e.url+"/sale"); resp.StatusCode != 200 {

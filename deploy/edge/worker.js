@@ -29,16 +29,17 @@ export default {
 
     const held = item && cookieOf(request, cookieName(item));
     const pass = held && await verify(held, item, env, now);
-    if (pass && now < (pass.iat + pass.exp) / 2) return origin(request, env); // the second half of its life is for renewal
+    if (pass && now < (pass.iat + pass.exp) / 2) return origin(request, env, held); // the second half of its life is for renewal
 
     const said = await authorize(request, url, item, pass && held, env);
-    if (!said) return pass || env.FAIL_OPEN === 'true' ? origin(request, env) : away();
+    if (!said) return pass || env.FAIL_OPEN === 'true' ? origin(request, env, pass && held) : away();
     if (said.status === 204) {
-      const response = await origin(request, env);
       const fresh = said.headers.get('Sluice-Pass');
+      const response = await origin(request, env, fresh);
       const renewed = fresh && fresh !== held && item && await verify(fresh, item, env, now);
       return withCookies(response, [...said.headers.getSetCookie(), ...(renewed ? [cookie(item, fresh, renewed, now, url)] : [])]);
     }
+    if (said.status !== 401) return new Response(null, { status: said.status, headers: { 'Cache-Control': 'no-store' } });
     return refusal(said, navigates(request));
   },
 };
@@ -120,7 +121,7 @@ async function keyOf(kid, env, now) {
 // authorize asks Sluice about a request; null where there is no answer.
 async function authorize(request, url, item, pass, env) {
   const headers = new Headers();
-  for (const name of ['Cookie', 'Accept', 'Accept-Language', 'User-Agent', 'Range', 'Origin', 'X-Requested-With', 'Sec-Fetch-Mode', 'Sec-Fetch-Dest', 'Sec-Purpose', 'Purpose', 'Traceparent', 'Tracestate']) {
+  for (const name of ['Sluice-Visitor', 'Sluice-Ticket', 'Sluice-Pass', 'Cookie', 'Accept', 'Accept-Language', 'User-Agent', 'Range', 'Origin', 'X-Requested-With', 'Sec-Fetch-Mode', 'Sec-Fetch-Dest', 'Sec-Purpose', 'Purpose', 'Traceparent', 'Tracestate']) {
     if (request.headers.has(name)) headers.set(name, request.headers.get(name));
   }
   headers.set('X-Original-URI', url.pathname + url.search);
@@ -130,7 +131,8 @@ async function authorize(request, url, item, pass, env) {
   if (pass) headers.set('Sluice-Pass', pass);
   try {
     const said = await ask(env.SLUICE_URL + '/v1/authorize', { headers, redirect: 'manual' });
-    return said.status === 204 || said.status === 401 ? said : null;
+    // What a visitor brings about, such as a header that is too long, is no outage.
+    return [204, 401, 400, 413, 414, 429, 431].includes(said.status) ? said : null;
   } catch {
     return null;
   }
@@ -162,10 +164,13 @@ function away() {
   });
 }
 
-function origin(request, env) {
-  if (!env.ORIGIN) return fetch(request);
+// origin hands a request on. The site hears of passes from here alone, in the header Sluice-Pass.
+function origin(request, env, pass) {
   const url = new URL(request.url);
-  return fetch(new Request(env.ORIGIN.replace(/\/$/, '') + url.pathname + url.search, request), { redirect: 'manual' });
+  const on = new Request(env.ORIGIN ? env.ORIGIN.replace(/\/$/, '') + url.pathname + url.search : request.url, request);
+  on.headers.delete('Sluice-Pass');
+  if (pass) on.headers.set('Sluice-Pass', pass);
+  return fetch(on, { redirect: 'manual' });
 }
 
 // withCookies adds cookies to an answer, which is then one visitor's and nobody else's.

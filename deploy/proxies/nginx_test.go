@@ -1,4 +1,4 @@
-package proxies
+package proxies_test
 
 import (
 	"os"
@@ -33,8 +33,7 @@ var nginx = proxy{file: "nginx/nginx.conf", start: func(t *testing.T, config, at
 // nginxClosed is what the configuration says to do in order to keep everybody out while Sluice is away.
 func nginxClosed(config string) string {
 	head, rest, _ := strings.Cut(config, "location @sluice_away {\n")
-	_, tail, _ := strings.Cut(rest, "\t\t}\n")
-	return head + "location @sluice_away {\n\t\t\treturn 503;\n\t\t}\n" + tail
+	return head + "location @sluice_away {\n" + strings.Replace(rest, "proxy_pass http://shop;", "return 503;", 1)
 }
 
 func nginxSecure(t *testing.T) func(string) string {

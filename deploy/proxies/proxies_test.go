@@ -1,5 +1,4 @@
-// Package proxies tests the configurations for proxies, each in the real program in front of a real node.
-package proxies
+package proxies_test
 
 import (
 	"bufio"
@@ -12,9 +11,11 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/internal/childproc"
 	"github.com/sluicehq/sluice/internal/sitetest"
+	"github.com/sluicehq/sluice/pass"
 )
 
 // proxied is a site behind a proxy.
@@ -130,7 +131,10 @@ func TestAVisitorLinesUpAndComesBack(t *testing.T) {
 			t.Errorf("more than one place: %s", live)
 		}
 		// Another spelling is no way round; neither is what a visitor says of itself.
-		for _, path := range []string{"//product/sku-1", "/product/%73ku-1", "/x/../product/sku-1", "/PRODUCT/SKU-1", "/product/sku-1;v=1", "/product/sku-1/", "/static/../product/sku-1"} {
+		for _, path := range []string{"//product/sku-1", "/product/%73ku-1", "/x/../product/sku-1", "/PRODUCT/SKU-1", "/product/sku-1;v=1", "/product/sku-1/", "/static/../product/sku-1",
+			"/static/%2e%2e/product/sku-1", "/static/..%2fproduct/sku-1", "/static/..;/product/sku-1", "/static/..;x=1/product/sku-1", "/static/..%5cproduct/sku-1", "/static/a/..;/..;/product/sku-1",
+			"/v1/items/../../product/sku-1", "/wait/..%2fproduct/sku-1", "/sluice.js/..;/product/sku-1", "/.well-known/jwks.json/../../product/sku-1",
+		} {
 			if resp, _ := s.page(t, c, path); resp.StatusCode != 302 {
 				t.Errorf("%s: %d", path, resp.StatusCode)
 			}
@@ -168,53 +172,151 @@ func TestAVisitorLinesUpAndComesBack(t *testing.T) {
 		if back != "/product/sku-1?a=%2B" {
 			t.Fatalf("back at %s", back)
 		}
-		resp, body := s.page(t, c, back, "Cookie", "shop=1; "+strings.Repeat("x", 3000)+"=1")
+		shops := "shop=1; " + strings.Repeat("x", 4<<10) + "=1"
+		resp, body := s.page(t, c, back, "Cookie", shops)
 		if resp.StatusCode != 200 || body != "GET "+back+" " {
 			t.Fatalf("with the pass: %d %s", resp.StatusCode, body)
 		}
 		seen := s.Origin.Seen()
 		last := seen[len(seen)-1]
-		if last.Header.Get("Sluice-Pass") == "" || !strings.Contains(last.Header.Get("Cookie"), "shop=1") || !strings.Contains(last.Header.Get("Cookie"), strings.Repeat("x", 3000)) {
+		if last.Header.Get("Sluice-Pass") == "" || !strings.Contains(last.Header.Get("Cookie"), shops) {
 			t.Errorf("the origin got %v", last.Header)
 		}
 		if _, body := sitetest.Do(t, c, "POST", s.url+"/product/sku-1", "order"); body != "POST /product/sku-1 order" {
 			t.Errorf("a POST came as %s", body)
 		}
-		// Nobody else's pass, and none of another item.
-		pass := last.Header.Get("Sluice-Pass")
-		s.On("sku-2", 0)
-		for name, headers := range map[string][]string{
-			"/product/sku-2": {"Sluice-Pass", pass},
-			"/product/sku-1": {"Sluice-Pass", pass[:len(pass)-4] + "AAAA"},
+		s.refusesWhatIsNoPass(t)
+		s.believesNobody(t)
+		s.opensNoSocket(t)
+		s.takesNoRefusalForAnOutage(t)
+	})
+}
+
+// refusesWhatIsNoPass shows what looks like a pass and is none, in whatever way a visitor can show it: none of it reaches
+// the origin, as its own log says.
+func (p *proxied) refusesWhatIsNoPass(t *testing.T) {
+	p.On("sku-7", 0)
+	now := time.Now()
+	good := p.Pass("sku-7", now, time.Hour)
+	if resp, _ := p.page(t, sitetest.Browser(nil), "/product/sku-7", "Sluice-Pass", good); resp.StatusCode != 200 {
+		t.Fatalf("a pass that is good: %d", resp.StatusCode)
+	}
+	parts := strings.Split(good, ".")
+	for name, token := range map[string]string{
+		"expired":              p.Pass("sku-7", now.Add(-time.Hour), 30*time.Minute),
+		"of the future":        p.Pass("sku-7", now.Add(time.Hour), time.Hour),
+		"of another item":      p.Pass("sku-8", now, time.Hour),
+		"tampered":             good[:len(good)-4] + "AAAA",
+		"cut":                  good[:len(good)-1],
+		"unsigned":             "eyJhbGciOiJub25lIn0." + parts[1] + ".",
+		"of other claims":      parts[0] + "." + strings.Split(p.Pass("sku-7", now, 2*time.Hour), ".")[1] + "." + parts[2],
+		"signed by a stranger": pass.NewKey([32]byte{9}).Sign(pass.Claims{Issuer: p.url, Item: "sku-7", Visitor: "v", ID: "j", IssuedAt: now, ExpiresAt: now.Add(time.Hour), Generation: 1 << 60}),
+	} {
+		before := len(p.Origin.Seen())
+		for way, headers := range map[string][]string{
+			"header": {"Sluice-Pass", token}, "own cookie": {"Cookie", "sluice_pass_sku-7=" + token}, "Sluice's cookie": {"Cookie", "sluice_visitor=" + token},
+			"ticket": {"Sluice-Ticket", token}, "bearer": {"Authorization", "Bearer " + token},
 		} {
-			before := len(s.Origin.Seen())
-			s.On("sku-1", 0)
-			if resp, _ := s.page(t, sitetest.Browser(nil), name, headers...); resp.StatusCode != 302 || len(s.Origin.Seen()) != before {
-				t.Errorf("%s with a pass that is none: %d", name, resp.StatusCode)
+			if resp, _ := p.page(t, sitetest.Browser(nil), "/product/sku-7", headers...); resp.StatusCode != 302 {
+				t.Errorf("a pass that is %s, by %s: %d", name, way, resp.StatusCode)
 			}
 		}
-	})
+		if resp, _ := p.page(t, sitetest.Browser(nil), "/product/sku-7?sluice_pass="+token); resp.StatusCode != 302 {
+			t.Errorf("a pass that is %s, in the address: %d", name, resp.StatusCode)
+		}
+		if resp, _ := sitetest.Do(t, sitetest.Browser(nil), "POST", p.url+"/product/sku-7", "order", "Sluice-Pass", token, "Sec-Fetch-Mode", "cors"); resp.StatusCode != 401 {
+			t.Errorf("a pass that is %s, with a POST: %d", name, resp.StatusCode)
+		}
+		if seen := p.Origin.Seen(); len(seen) != before {
+			t.Fatalf("a pass that is %s reached the origin: %s", name, seen[before].URL)
+		}
+	}
+}
+
+// believesNobody: what the origin is told of passes comes from Sluice, whatever the visitor says.
+func (p *proxied) believesNobody(t *testing.T) {
+	for _, path := range []string{"/product/free", "/cart"} {
+		if resp, _ := p.page(t, sitetest.Browser(nil), path, "Sluice-Pass", "made up"); resp.StatusCode != 200 {
+			t.Fatalf("%s: %d", path, resp.StatusCode)
+		}
+		seen := p.Origin.Seen()
+		if got := seen[len(seen)-1].Header.Get("Sluice-Pass"); got != "" {
+			t.Errorf("%s: the origin is told of the pass %q", path, got)
+		}
+	}
+}
+
+// opensNoSocket: a socket needs a pass as a page does.
+func (p *proxied) opensNoSocket(t *testing.T) {
+	before := len(p.Origin.Seen())
+	if resp, _ := p.upgrade(t, "/product/sku-7", ""); resp.StatusCode != 401 && resp.StatusCode != 302 {
+		t.Errorf("a socket without a pass: %d", resp.StatusCode)
+	}
+	if len(p.Origin.Seen()) != before {
+		t.Error("a socket without a pass reached the origin")
+	}
+	if resp, echoes := p.upgrade(t, "/product/sku-7", p.Pass("sku-7", time.Now(), time.Hour)); resp.StatusCode != 101 || !echoes {
+		t.Errorf("a socket with a pass: %d, it echoes: %v", resp.StatusCode, echoes)
+	}
+}
+
+// takesNoRefusalForAnOutage: what a visitor makes Sluice refuse opens no door, though the configuration lets everybody in
+// while Sluice is away.
+func (p *proxied) takesNoRefusalForAnOutage(t *testing.T) {
+	before := len(p.Origin.Seen())
+	long := strings.Repeat("x", 7000)
+	for name, headers := range map[string][]string{
+		"more headers than it takes": {"X-A", long, "X-B", long, "X-C", long},
+		"more cookies than it takes": {"Cookie", "a=" + long, "X-B", long, "X-C", long},
+		"no item":                    {"X-Sluice-Item", "not an item"},
+		"a user of nobody":           {"Authorization", "Bearer x", "X-Original-Uri", "/?user=1"},
+	} {
+		resp, _ := p.page(t, sitetest.Browser(nil), "/product/sku-7", headers...)
+		if resp.StatusCode < 300 || resp.StatusCode >= 500 || len(p.Origin.Seen()) != before {
+			t.Errorf("%s: %d", name, resp.StatusCode)
+		}
+	}
+	if resp, _ := p.page(t, sitetest.Browser(nil), "/product/sku-7?"+long); resp.StatusCode < 300 || resp.StatusCode >= 500 || len(p.Origin.Seen()) != before {
+		t.Errorf("a long address: %d", resp.StatusCode)
+	}
+	// Nor does the name of a host lead a visitor elsewhere.
+	resp, _ := p.page(t, sitetest.Browser(nil), "/product/sku-7", "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "javascript", "Forwarded", "host=evil.example")
+	if to := resp.Header.Get("Location"); !strings.HasPrefix(to, p.url+"/wait/sku-7?return=%2Fproduct%2Fsku-7") {
+		t.Errorf("sent to %s", to)
+	}
+}
+
+// upgrade asks for a socket, and says whether it gives back what is sent.
+func (p *proxied) upgrade(t *testing.T, path, pass string) (resp *http.Response, echoes bool) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: shop\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", path)
+	if pass != "" {
+		fmt.Fprintf(conn, "Sluice-Pass: %s\r\n", pass)
+	}
+	fmt.Fprint(conn, "\r\n")
+	r := bufio.NewReader(conn)
+	if resp, err = http.ReadResponse(r, nil); err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		return resp, false
+	}
+	fmt.Fprint(conn, "ping")
+	echo := make([]byte, 4)
+	_, err = io.ReadFull(r, echo)
+	return resp, err == nil && string(echo) == "ping"
 }
 
 func TestASocketGoesThrough(t *testing.T) {
 	t.Parallel()
 	all(t, func(t *testing.T, p proxy) {
-		s := p.put(t, nil)
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		fmt.Fprintf(conn, "GET /product/sku-1 HTTP/1.1\r\nHost: shop\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
-		r := bufio.NewReader(conn)
-		resp, err := http.ReadResponse(r, nil)
-		if err != nil || resp.StatusCode != 101 {
-			t.Fatalf("%v %v", resp, err)
-		}
-		fmt.Fprint(conn, "ping")
-		echo := make([]byte, 4)
-		if _, err := io.ReadFull(r, echo); err != nil || string(echo) != "ping" {
-			t.Errorf("%q %v", echo, err)
+		if resp, echoes := p.put(t, nil).upgrade(t, "/product/sku-1", ""); resp.StatusCode != 101 || !echoes {
+			t.Errorf("%d, it echoes: %v", resp.StatusCode, echoes)
 		}
 	})
 }
