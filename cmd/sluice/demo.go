@@ -24,7 +24,7 @@ func (c *demoCmd) Run(out io.Writer) error {
 	o := demo.Options{Out: out}
 	if c.Stay {
 		o.Stay = func(ctx context.Context) {
-			fmt.Fprintln(out, "\nShop and waiting page stay open. Ctrl-C ends them.")
+			fmt.Fprintln(out, "\nShop, waiting page and console stay open. Ctrl-C ends them.")
 			<-ctx.Done()
 		}
 	}

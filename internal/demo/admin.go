@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 )
 
 // live is the part of an item's state that the demo shows.
@@ -32,6 +33,21 @@ func (n *node) setPolicy(ctx context.Context, shop string) error {
 	fields := maps.Clone(policy)
 	fields["return_origins"] = []string{shop}
 	return n.call(ctx, http.MethodPatch, "/policies/"+item, fields, &struct{}{})
+}
+
+// loginLink makes a user, and the link that signs it in to the console once; it leads on to the item's page.
+func (n *node) loginLink(ctx context.Context) (string, error) {
+	var user struct {
+		ID string `json:"id"`
+	}
+	if err := n.call(ctx, http.MethodPost, "/users", map[string]any{"name": "demo", "role": "operator"}, &user); err != nil {
+		return "", err
+	}
+	var link struct {
+		URL string `json:"url"`
+	}
+	err := n.call(ctx, http.MethodPost, "/users/"+user.ID+"/login-link", nil, &link)
+	return link.URL + "&to=" + url.QueryEscape("/admin/items/"+item), err
 }
 
 func (n *node) call(ctx context.Context, method, path string, body, into any) error {

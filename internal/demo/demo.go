@@ -30,6 +30,7 @@ type Options struct {
 // Addresses are what a person opens while it runs.
 type Addresses struct {
 	Shop, Wait string // http://…
+	Console    string // the item's page there, behind a login link that holds once
 }
 
 // The item, and its policy: a trigger and an inflow that fit a minute and one machine.
@@ -63,12 +64,18 @@ func Run(ctx context.Context, o Options) (err error) {
 		return errors.Join(err, door.Close())
 	}
 	defer func() { err = errors.Join(err, n.stop()) }()
-	s := openShop(door, n)
+	s, err := openShop(door, n)
+	if err != nil {
+		return errors.Join(err, door.Close())
+	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err := n.setPolicy(ctx, s.url); err != nil {
 		return err
 	}
-	at := Addresses{Shop: s.url + "/product/" + item, Wait: n.public + "/wait/" + item + "?return=" + url.QueryEscape(s.url+"/product/"+item)}
+	at := Addresses{Shop: s.url + productPath, Wait: n.public + "/wait/" + item + "?return=" + url.QueryEscape(s.url+productPath)}
+	if at.Console, err = n.loginLink(ctx); err != nil {
+		return err
+	}
 	if o.Ready != nil {
 		o.Ready(at)
 	}

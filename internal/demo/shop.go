@@ -3,14 +3,14 @@ package demo
 import (
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"html/template"
-	"io"
+	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"time"
+
+	"github.com/sluicehq/sluice/pass"
 )
 
 //go:embed shop.html
@@ -18,25 +18,39 @@ var shopFiles embed.FS
 
 var shopPage = template.Must(template.ParseFS(shopFiles, "shop.html"))
 
-// shop is a shop with one product. Its server asks Sluice before it shows the product's page, as any shop's would: one
-// request, the visitor's cookie handed through in both directions.
+// productPath is where the one product is.
+const productPath = "/product/" + item
+
+// shop is a shop with one product, behind the middleware as any Go service's pages can be: who has no pass while the queue
+// is on never reaches the handlers.
 type shop struct {
-	node   *node
+	guard  *pass.Middleware
 	url    string // http://host:port
 	server *http.Server
 }
 
-func openShop(door net.Listener, n *node) *shop {
-	s := &shop{node: n, url: "http://" + localhost(door.Addr().String())}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "/product/"+item, http.StatusFound)
+func openShop(door net.Listener, n *node) (*shop, error) {
+	s := &shop{url: "http://" + localhost(door.Addr().String())}
+	var err error
+	s.guard, err = pass.NewMiddleware(pass.Options{
+		Service: n.public, Site: s.url, FailOpen: true, Log: slog.New(slog.DiscardHandler),
+		Item: func(r *http.Request) string {
+			if r.URL.Path == productPath {
+				return item
+			}
+			return ""
+		},
 	})
-	mux.HandleFunc("GET /product/"+item, s.product)
-	mux.HandleFunc("POST /product/"+item, s.buy)
-	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /{$}", http.RedirectHandler(productPath, http.StatusFound))
+	mux.HandleFunc("GET "+productPath, s.product)
+	mux.HandleFunc("POST "+productPath, s.buy)
+	s.server = &http.Server{Handler: s.guard.Handler(mux), ReadHeaderTimeout: 5 * time.Second}
 	go func() { _ = s.server.Serve(door) }() // ends with close
-	return s
+	return s, nil
 }
 
 func (s *shop) close() error {
@@ -50,67 +64,23 @@ func (s *shop) close() error {
 
 // view is what the page shows.
 type view struct {
-	Item, Reason, State string
-	Waiting             int64
-	Bought              bool
+	Item   string
+	Until  string // when the visitor's pass ends; "" = came in without one, so the queue is off
+	Bought bool
 }
 
-// product shows the product to those who may see it, and sends the others to the waiting page.
 func (s *shop) product(w http.ResponseWriter, r *http.Request) {
-	var answer struct {
-		Action string `json:"action"`
-		Reason string `json:"reason"`
-		Queue  struct {
-			State   string `json:"state"`
-			Waiting int64  `json:"waiting"`
-		} `json:"queue"`
-		Place *struct {
-			WaitURL string `json:"wait_url"`
-		} `json:"place"`
+	v := view{Item: item}
+	if claims, ok := pass.FromContext(r.Context()); ok {
+		v.Until = claims.ExpiresAt.Local().Format("15:04:05")
 	}
-	back := url.Values{"return": {s.url + "/product/" + item}}
-	resp, err := s.ask(r, http.MethodGet, "/check?"+back.Encode())
-	if err == nil {
-		defer resp.Body.Close()
-		err = json.NewDecoder(resp.Body).Decode(&answer)
-	}
-	if err != nil {
-		answer.Reason = "Sluice did not answer" // the page stays usable
-	} else {
-		hand(w, resp)
-	}
-	if answer.Action == "wait" && answer.Place != nil {
-		http.Redirect(w, r, answer.Place.WaitURL, http.StatusSeeOther)
-		return
-	}
-	s.page(w, view{Item: item, Reason: answer.Reason, State: answer.Queue.State, Waiting: answer.Queue.Waiting})
+	s.page(w, v)
 }
 
 // buy places the order: the session ends, and the slot is free for the next.
 func (s *shop) buy(w http.ResponseWriter, r *http.Request) {
-	if resp, err := s.ask(r, http.MethodPost, "/finish"); err == nil {
-		hand(w, resp)
-		_, _ = io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
-	}
+	_ = s.guard.Finish(w, r) // Sluice is away: the session ends by itself
 	s.page(w, view{Item: item, Bought: true})
-}
-
-// ask asks Sluice in the name of the shop's visitor.
-func (s *shop) ask(r *http.Request, method, path string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(r.Context(), method, s.node.public+"/v1/items/"+item+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header["Cookie"] = r.Header["Cookie"]
-	return s.node.http.Do(req)
-}
-
-// hand gives the visitor the cookie that Sluice has set.
-func hand(w http.ResponseWriter, from *http.Response) {
-	for _, c := range from.Header["Set-Cookie"] {
-		w.Header().Add("Set-Cookie", c)
-	}
 }
 
 func (s *shop) page(w http.ResponseWriter, v view) {

@@ -34,7 +34,8 @@ func show(ctx context.Context, out io.Writer, n *node, at Addresses) error {
 	defer cancel()
 	s := &stage{out: out, node: n, crowd: c, began: time.Now()}
 	s.print("Sluice: a shop, a crowd of %d people, and a queue that comes and goes by itself.\n\n"+
-		"  shop          %s\n  waiting page  %s\n\nOpen them while it runs.\n\n", surgePeople, at.Shop, at.Wait)
+		"  shop          %s\n  waiting page  %s\n  console       %s\n\n"+
+		"Open them while it runs; the link to the console signs in once.\n\n", surgePeople, at.Shop, at.Wait, at.Console)
 	c.people.Go(func() {
 		c.come(ctx, calmPerSecond, calmFor)
 		c.come(ctx, surgePerSecond, surgeFor)
