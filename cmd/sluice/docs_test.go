@@ -21,8 +21,11 @@ func commandsIn(text string) []string {
 	for _, m := range regexp.MustCompile("`(?:go run \\./cmd/)?sluice ([a-z][^`\n]*)`").FindAllStringSubmatch(text, -1) {
 		found = append(found, m[1])
 	}
-	for _, block := range regexp.MustCompile("(?ms)^```(?:sh|console|bash)?[a-z ]*\n(.*?)^```").FindAllStringSubmatch(text, -1) {
-		joined := strings.ReplaceAll(block[1], "\\\n", " ")
+	for _, block := range fences.FindAllStringSubmatch(text, -1) {
+		if kind, _, _ := strings.Cut(block[1], " "); !slices.Contains([]string{"", "sh", "console", "bash"}, kind) {
+			continue
+		}
+		joined := strings.ReplaceAll(block[2], "\\\n", " ")
 		for _, m := range regexp.MustCompile(`(?m)(?:^|[|&;]\s*|\$ )(?:go run \./cmd/)?sluice ([a-z].*)$`).FindAllStringSubmatch(joined, -1) {
 			found = append(found, m[1])
 		}

@@ -12,35 +12,40 @@ import (
 	"github.com/sluicehq/sluice/internal/sitetest"
 )
 
-// build compiles the client, with types made of the contract beside it, and gives the folder of the result.
-func build(t *testing.T) string {
+// page is the document on this client.
+const page = "../../docs/integrate/typescript.md"
+
+// build compiles the client by the commands that the document shows, with types made of the contract that the node serves,
+// and gives the folder of the result.
+func build(t *testing.T, s *sitetest.Site) string {
 	t.Helper()
 	sitetest.Need(t, "node")
-	if _, err := os.Stat("node_modules/.bin/tsc"); err != nil {
+	modules, err := filepath.Abs("node_modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(modules, ".bin/tsc")); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal("the npm packages are missing; deploy/install-test-deps.sh installs them")
 		}
 		t.Skip("SKIPPED: no npm packages here; deploy/install-test-deps.sh installs them")
 	}
-	dir := t.TempDir()
-	run(t, "node_modules/.bin/openapi-typescript", "../../gate/openapi.json", "-o", filepath.Join(dir, "openapi.d.ts"))
-	for _, name := range []string{"sluice.ts", "contract.ts", "buy.ts", "tsconfig.json"} {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	modules, err := filepath.Abs("node_modules")
+	raw, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
-		t.Fatal(err)
+	_, commands, _ := strings.Cut(string(raw), "```sh run\n")
+	commands, rest, _ := strings.Cut(commands, "```")
+	if !strings.Contains(rest, "node /tmp/sluice-client/out/buy.js http://localhost:8080 sku-1\n") {
+		t.Error("the document does not show how to run the example as it is run here")
 	}
-	run(t, "node_modules/.bin/tsc", "-p", dir)
+	dir := filepath.Join(t.TempDir(), "client")
+	here := strings.NewReplacer(
+		// The packages are there: deploy/install-test-deps.sh installs those of package-lock.json.
+		"cp -r examples/typescript /tmp/sluice-client", "mkdir "+dir+" && cp *.ts *.json "+dir+" && ln -s "+modules+" "+dir+"/node_modules",
+		"npm ci ", "true ", "/tmp/sluice-client", dir, "http://localhost:8080", s.Sluice,
+	)
+	run(t, "sh", "-ec", here.Replace(commands))
 	return filepath.Join(dir, "out")
 }
 
@@ -55,8 +60,8 @@ func run(t *testing.T, program string, args ...string) string {
 
 func TestTheClientLinesUpWaitsAndBuys(t *testing.T) {
 	t.Parallel()
-	out := build(t) // compiles only while the types are those of the contract
 	s := sitetest.New(t, "")
+	out := build(t, s)                                          // compiles only while the types are those of the contract
 	s.Call("PATCH", "/policies/sku-1", `{"claim_seconds": 10}`) // bounds the pause between two polls
 	s.On("sku-1", 0.001)                                        // nobody is due for a quarter of an hour
 	buy, err := childproc.Start(exec.Command("node", filepath.Join(out, "buy.js"), s.Sluice, "sku-1"))
