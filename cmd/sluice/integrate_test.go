@@ -217,9 +217,9 @@ func (y *tryout) shows(printed, page string) {
 	}
 }
 
-// Every command of every page on integration runs, and does what the page says.
+// Every command of every page on integration runs, and does what the page says. The pages run side by side, and with no other
+// test beside them: theirs have seconds that count.
 func TestThePagesOnIntegrationAreTrue(t *testing.T) {
-	t.Parallel()
 	for _, program := range []string{"sh", "curl", "go"} {
 		sitetest.Need(t, program)
 	}

@@ -46,10 +46,10 @@ func TestReadme(t *testing.T) {
 	place := strings.NewReplacer("localhost:8080", s.visitor, "localhost:8081", s.admin, "/tmp/sluice", filepath.Join(dir, "sluice"))
 	want := [][]string{ // what each block's output holds
 		{`"action":"pass"`, `"reason":"queue_off"`},
-		{`"inflow_per_second":1`, `"state":"open"`},
+		{`"inflow_per_second":0.2`, `"state":"open"`},
 		{`"action":"wait"`, `"position":1,`, `"position":2,`, `"position":3,`},
 		{`"action":"pass"`, `"reason":"admitted"`, `"token":`},
-		{`"set_per_second":1`, `"state":"off"`},
+		{`"set_per_second":0.2`, `"state":"off"`},
 	}
 	shown := blocks(t, "sh run")
 	if len(shown) != len(want) {
