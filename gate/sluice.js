@@ -10,8 +10,10 @@
 
   // What a visitor takes along where the browser keeps no cookies of ours here. It stays with this site.
   function key(name) { return 'sluice ' + base + ' ' + name; }
-  function get(name) { try { return localStorage.getItem(key(name)); } catch (e) { return null; } }
+  var kept = {}; // for this page, where the browser keeps nothing
+  function get(name) { try { return localStorage.getItem(key(name)); } catch (e) { return kept[name]; } }
   function set(name, value) {
+    kept[name] = value;
     try {
       if (value) { localStorage.setItem(key(name), value); } else { localStorage.removeItem(key(name)); }
     } catch (e) { /* a browser that keeps nothing: cookies may do */ }

@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"net/http"
+
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluicehq/sluice/gate/page"
@@ -23,8 +25,12 @@ func (g *Gate) status(c *gin.Context) error {
 		return err
 	}
 	g.passed(q, &q.said)
-	if tag := header(c.Request, pageHeader); tag != "" && tag != page.Tag(&q.policy.WaitPage) {
-		c.Writer.Header()[pageHeader] = pageChanged
+	if tag := header(c.Request, pageHeader); tag != "" {
+		h := c.Writer.Header()
+		h["Date"] = []string{q.now.UTC().Format(http.TimeFormat)} // the line's clock, which the page counts down by
+		if tag != page.Tag(&q.policy.WaitPage) {
+			h[pageHeader] = pageChanged
+		}
 	}
 	g.answer(c, q, &q.said, back)
 	return nil

@@ -22,6 +22,7 @@ func (g *Gate) wait(c *gin.Context) error {
 // lineUp shows the waiting page in the language asked for, "" = the browser's, or sends on a visitor whose turn it is.
 func (g *Gate) lineUp(c *gin.Context, q *question, back, lang string) error {
 	r, h := c.Request, c.Writer.Header()
+	q.asset = q.asset || framed(r)
 	if !q.peek && !q.asset {
 		g.takeOver(r, q)
 	}
@@ -53,6 +54,16 @@ func (g *Gate) lineUp(c *gin.Context, q *question, back, lang string) error {
 	}
 	g.redirect(c, back)
 	return nil
+}
+
+// framed reports whether a browser asks for a page to show it inside another one. It will not show this one there, so
+// that nobody is made to click in it unseen, and what is not shown makes no place.
+func framed(r *http.Request) bool {
+	switch header(r, "Sec-Fetch-Dest") {
+	case "iframe", "frame", "embed", "object":
+		return true
+	}
+	return false
 }
 
 // redirect sends the browser to an address that parseReturn let through.

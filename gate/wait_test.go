@@ -133,6 +133,19 @@ func TestTheHandOverCodeContinuesThatVisitor(t *testing.T) {
 	}
 }
 
+// B095, B122: the page counts down by the clock of the line, whatever that of the visitor's machine or of the node says.
+func TestPagesAreToldTheTimeOfTheLine(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, nil)
+	r.activate("sku-1")
+	c := r.browser()
+	c.check("sku-1")
+	want := r.nodes[0].Clock.Now().UTC().Format(http.TimeFormat)
+	if got := c.with("Sluice-Page", "x").do(http.MethodGet, "/v1/items/sku-1/status").Header().Get("Date"); got != want {
+		t.Errorf("a page is told %q, the line has %q", got, want)
+	}
+}
+
 func TestThePageSaysWhatIsTheMatter(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(p *queue.Policy) {
@@ -163,6 +176,7 @@ func TestThePageSaysWhatIsTheMatter(t *testing.T) {
 	for accept, lang := range map[string]string{
 		"": "en", "ko": "ko", "ko-KR,ko;q=0.9,en;q=0.8": "ko", "en;q=0.1, ko;q=0.2": "ko", "ko;q=abc": "en", "fr, de": "fr", "pt, de;q=0.5": "de", "ja-JP": "ja", "zh-TW": "zh", "es-MX": "es", "*": "en", "ko;q=0": "en",
 		strings.Repeat("en-u-", 3000): "en", strings.Repeat("-", 15000): "en", strings.Repeat("de,", 4000) + "ko": "de", "ko;q=NaN": "ko", "KO": "ko",
+		strings.Repeat("a-b-c-", 2500): "en", "zh-Hant-TW-u-co-phonebk-x-" + strings.Repeat("private-", 1800) + "end": "en", "zh-Hant-TW-u-co-phonebk-x-private": "zh", "*;q=": "en", "en;q=1.0000000001": "en", "ko\x00;q=1": "en", "\"><script>": "en",
 	} {
 		_, h, body := get("/wait/off", "Accept-Language", accept)
 		if h.Get("Content-Language") != lang || !strings.Contains(body, `<html lang="`+lang+`">`) || !strings.Contains(h.Get("Vary"), "Accept-Language") {

@@ -77,9 +77,22 @@ func (v Visitor) Short() string {
 	return string(v[:6]) + "…"
 }
 
+// refLength is that of a reference: with 48 bits, two people of a line of a million share one in less than one line in 500,
+// and a given one of them with anybody else in one of 280,000,000.
+const refLength = 8
+
 // Ref is the short reference that a waiting page shows, by which operators find the visitor in one line: the beginning of
 // the id, which proves nothing.
-func (v Visitor) Ref() string { return string(v[:min(8, len(v))]) }
+func (v Visitor) Ref() string { return string(v[:min(refLength, len(v))]) }
+
+// ValidRef reports whether a text can be a reference.
+func ValidRef(s string) bool {
+	if len(s) != refLength {
+		return false
+	}
+	_, err := ParseVisitor(s + s)
+	return err == nil
+}
 
 // Generation numbers the activations of one item's queue: it rises with each and is never used again. 0 is "there was
 // none". A new one is max(last + 1, unix seconds), so that a store that has forgotten the last one cannot repeat it.

@@ -11,6 +11,7 @@ package queue
 //	Switch(ctx, Item, SwitchOrder) (SwitchReport, error)  what operators, sales and losses do to a queue
 //	Look(ctx, Item) (Snapshot, error)                   header, counts, bucket
 //	Find(ctx, Item, Visitor) (Standing, error)          where one visitor stands
+//	FindRef(ctx, Item, ref) (Visitor, bool, error)      whose reference a page shows
 //	Positions(ctx, Item) (Table, error)                 samples of the line, for far polls
 //	Head(ctx, Item, most) (Head, error)                 who is next, for polls near the head
 //

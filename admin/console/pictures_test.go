@@ -49,7 +49,7 @@ var shown = []struct{ name, path string }{
 // TestPictures takes pictures of all pages, on a node with a crowd, for people to look at.
 func TestPictures(t *testing.T) {
 	if *pictures == "" {
-		t.Skip("no -pictures folder")
+		t.Skip("SKIPPED: takes pictures only with -pictures DIR")
 	}
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(t.Context())

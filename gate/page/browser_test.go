@@ -12,6 +12,7 @@ import (
 func TestThePageGoesOnByItself(t *testing.T) {
 	t.Parallel()
 	s := sitetest.New(t, "")
+	s.Call("PATCH", "/policies/sku-1", quick)
 	s.On("sku-1", 0)
 	p := browsertest.Open(t, browsertest.Options{})
 	for range 3 {

@@ -113,7 +113,8 @@
 
   // took shows an answer; false where it is none. That of a stream claims nothing: the next poll does.
   function took(a, streamed) {
-    if (!a || over) { return over; }
+    if (over) { return true; }
+    if (!a || a.item !== s.item) { return false; } // somebody else's: a network that wants a login
     if (a.action === 'pass') { if (streamed) { poll(); } else { turn(a); } return true; }
     if (a.action === 'reject') { home(); return true; }
     if (a.action !== 'wait') { return false; }

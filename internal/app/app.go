@@ -236,7 +236,7 @@ func (a *App) openAdmin(ctx context.Context) error {
 	}
 	o := admin.Options{
 		Store: a.sql, Settings: a.settings, Keys: a.keys, Line: telling{mending{a.store.line, a.healed}, a.endedByHand}, Board: a.board, Clock: a.clock,
-		Events: a.events, Reserved: a.active, UserVisitor: a.keys.UserVisitor, Seen: a.seen,
+		Events: a.events, Reserved: a.active, UserVisitor: a.keys.UserVisitor, FindRef: a.store.line.FindRef, Seen: a.seen,
 		BootstrapToken: string(a.cfg.BootstrapAdminToken), URL: a.cfg.AdminURL, Proxies: a.cfg.TrustedProxies,
 		WebhookNetworks: a.cfg.WebhookNetworks, Log: a.log,
 	}

@@ -31,6 +31,7 @@ type line interface {
 	Look(context.Context, queue.Item) (queue.Snapshot, error)
 	LookMany(context.Context, []queue.Item) ([]queue.Snapshot, []error)
 	Find(context.Context, queue.Item, queue.Visitor) (queue.Standing, error)
+	FindRef(context.Context, queue.Item, string) (v queue.Visitor, found bool, err error)
 	Positions(context.Context, queue.Item) (queue.Table, error)
 	Head(context.Context, queue.Item, int) (queue.Head, error)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -33,11 +34,12 @@ type Options struct {
 	NoScript      bool
 }
 
-// Page is one page in a profile of its own. It is closed with the test, which fails where the page logged an error or
-// asked another server.
+// Page is one tab of a profile. It is closed with the test, which fails where the page logged an error or asked another
+// server.
 type Page struct {
 	tb  testing.TB
 	ctx context.Context
+	o   Options
 
 	mu     sync.Mutex
 	hosts  map[string]string // that may be asked
@@ -45,11 +47,44 @@ type Page struct {
 	pardon []string
 }
 
-// Open opens a page.
+// Open opens a page in a profile of its own.
 func Open(tb testing.TB, o Options) *Page {
 	tb.Helper()
-	p := &Page{tb: tb, hosts: map[string]string{}}
-	ctx, cancel := chromedp.NewContext(browser(tb), chromedp.WithNewBrowserContext(), chromedp.WithListener(p.listen))
+	return open(tb, browser(tb), o, chromedp.WithNewBrowserContext())
+}
+
+// Tab opens one more tab in the window of the page, which it hides: the same profile, cookies and storage.
+func (p *Page) Tab() *Page {
+	p.tb.Helper()
+	tab := open(p.tb, p.ctx, p.o, chromedp.WithNewWindow(false))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for host := range p.hosts {
+		tab.Allow(host)
+	}
+	return tab
+}
+
+// Front shows the tab, and hides the others of its window.
+func (p *Page) Front() {
+	p.tb.Helper()
+	if _, err := chromedp.Call(p.ctx, page.BringToFront, cdp.Empty{}); err != nil {
+		p.tb.Fatalf("browsertest: to the front: %v", err)
+	}
+}
+
+// Before runs a script in each document before those of the page.
+func (p *Page) Before(script string) {
+	p.tb.Helper()
+	if _, err := chromedp.Call(p.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}); err != nil {
+		p.tb.Fatalf("browsertest: script: %v", err)
+	}
+}
+
+func open(tb testing.TB, parent context.Context, o Options, in chromedp.ContextOption) *Page {
+	tb.Helper()
+	p := &Page{tb: tb, o: o, hosts: map[string]string{}}
+	ctx, cancel := chromedp.NewContext(parent, in, chromedp.WithListener(p.listen))
 	p.ctx = ctx
 	tb.Cleanup(func() {
 		cancel()

@@ -22,6 +22,7 @@ type Line interface {
 	Switch(context.Context, queue.Item, queue.SwitchOrder) (queue.SwitchReport, error)
 	Look(context.Context, queue.Item) (queue.Snapshot, error)
 	Find(context.Context, queue.Item, queue.Visitor) (queue.Standing, error)
+	FindRef(context.Context, queue.Item, string) (v queue.Visitor, found bool, err error)
 	Positions(context.Context, queue.Item) (queue.Table, error)
 	Head(context.Context, queue.Item, int) (queue.Head, error)
 }

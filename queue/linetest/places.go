@@ -18,6 +18,26 @@ var places = []test{
 		is(s, "not running", s.end(queue.Finish, visitor(1)).WasRunning, false)
 		is(s, "nothing is missing", len(s.hear(visitor(1))), 0)
 	}},
+	{"a visitor is found by the reference that the page shows, in line and inside", func(s *stand) {
+		s.switchTo(queue.Activate)
+		s.join(visitors(1, 300)...) // more than a store keeps in one piece
+		find := func(what, ref string, want queue.Visitor) {
+			s.Helper()
+			v, found, err := s.line.FindRef(s.ctx, s.item, ref)
+			s.must(err)
+			is(s, what, found, want != "")
+			is(s, what, v, want)
+		}
+		find("in line", visitor(250).Ref(), visitor(250))
+		find("nobody", "AAAAAAAA", "")
+		for _, ref := range []string{"", "v", "v*******", "????????", "[a-z]*aa", string(visitor(1)), "v\x00000000"} {
+			find("no reference: "+ref, ref, "")
+		}
+		first := s.run(2*time.Second, 250*time.Millisecond)[0].Visitor
+		find("inside", first.Ref(), first)
+		s.end(queue.Finish, first)
+		find("gone", first.Ref(), "")
+	}},
 	{"a visitor who asks again keeps the one place", func(s *stand) { // B013, one-place, place-keeps
 		s.switchTo(queue.Activate)
 		first := s.join(visitor(1), visitor(2), visitor(1))

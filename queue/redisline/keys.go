@@ -20,6 +20,8 @@ func (l *Line) keys(item queue.Item) []string {
 
 func (l *Line) waitingKey(item queue.Item) string { return l.tag(item) + "waiting" }
 
+func (l *Line) runningKey(item queue.Item) string { return l.tag(item) + "running" }
+
 func (l *Line) onceKey(item queue.Item) string { return l.tag(item) + "once" }
 
 // actives is how many HyperLogLogs of active visitors take turns; two neighbours are a 24th of the session apart, which
