@@ -27,7 +27,8 @@ demo: ## show the whole thing in one process, in under a minute
 deps:
 	@deploy/install-test-deps.sh
 
-test: deps lint ## install what tests need (it says what), lint, run all tests
+test: ## install what tests need (it says what), lint, run all tests
+	@$(MAKE) --no-print-directory -j 2 deps lint
 	$(GO) test -race $$($(GO) list ./... | grep -Ev '$(UNRACED)|$(NODES)')
 	$(GO) test -parallel 2 ./internal/app
 	$(GO) test -p 1 $$($(GO) list ./... | grep -E '$(TIMED)')
