@@ -164,7 +164,7 @@ func (a *Admin) Act(ctx context.Context, by Identity, o ItemOrder) (queue.Switch
 		return queue.SwitchReport{}, err
 	}
 	order := queue.SwitchOrder{
-		Action: o.Action, Limits: now.Limits(o.Item), Cause: queue.ByOperator, By: by.Name, Count: o.Count, Inflow: o.Inflow, Key: o.Key,
+		Action: o.Action, Limits: now.LimitsAt(o.Item, a.o.Clock.Now().UnixMilli()), Cause: queue.ByOperator, By: by.Name, Count: o.Count, Inflow: o.Inflow, Key: o.Key,
 	}
 	if a.o.Reserved != nil && !before.Header.On() {
 		order.Reserved = a.o.Reserved(ctx, o.Item)

@@ -53,8 +53,6 @@ type Options struct {
 	UserVisitor func(user string) queue.Visitor
 	// FindRef finds the visitor that the short reference of a waiting page stands for. nil = ?ref= is not available.
 	FindRef func(ctx context.Context, item queue.Item, ref string) (v queue.Visitor, found bool, err error)
-	// Sales is whether this program carries out sales at their times. Where it does not, none can be planned.
-	Sales bool
 	// Seen is told each header that the line answers with.
 	Seen           func(queue.Header)
 	BootstrapToken string          // an admin for automation; "" = none

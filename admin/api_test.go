@@ -194,7 +194,7 @@ func TestItems(t *testing.T) {
 		got.at("inflow", "measured_per_second") != nil || got.at("policy", "pattern") != "*" || got.at("books", "joined") != 2.0 {
 		t.Errorf("live: %s", got.Body)
 	}
-	limits := f.o.Settings.Now().Limits("a")
+	limits := f.o.Settings.Now().LimitsAt("a", 1)
 	for range 5 { // two people in 4 s, from the first step on
 		if _, err := f.line.Step(t.Context(), "a", queue.StepOrder{Limits: limits}); err != nil {
 			t.Fatal(err)

@@ -40,7 +40,7 @@ func serveForever(kind, at string) {
 	}
 	a, err := New(ctx, Options{
 		Store: store, Settings: new(settings.Holder), Keys: testKeys, Line: memline.New(memline.Options{}), Board: new(queue.Board),
-		Sales: true, BootstrapToken: root, Log: quiet(),
+		BootstrapToken: root, Log: quiet(),
 	})
 	if err != nil {
 		panic(err)

@@ -16,6 +16,9 @@ const (
 	QueuePaused    = "queue.paused"
 	QueueResumed   = "queue.resumed"
 	QueueClosed    = "queue.closed"
+	SalePrequeue   = "sale.prequeue"
+	SaleOpened     = "sale.opened"
+	SaleClosed     = "sale.closed"
 	PolicyChanged  = "policy.changed"
 	StoreDown      = "store.down"
 	StoreUp        = "store.up"
@@ -26,7 +29,7 @@ const (
 func EventTypes() []string {
 	return []string{
 		QueueActivated, QueueReleased, QueuePaused, QueueResumed, QueueClosed, PolicyChanged,
-		"sale.prequeue", "sale.opened", "sale.closed", "sale.missed", StoreDown, StoreUp, StoreRestored,
+		SalePrequeue, SaleOpened, SaleClosed, "sale.missed", StoreDown, StoreUp, StoreRestored,
 	}
 }
 

@@ -98,7 +98,6 @@ func newFixture(t *testing.T, with func(*Options)) *fixture {
 	f.store = openStore(t, f.dir, f.hand)
 	board := new(queue.Board)
 	o := Options{
-		Sales: true,
 		Store: f.store, Settings: new(settings.Holder), Keys: testKeys, Line: memline.New(memline.Options{Clock: f.hand}), Board: board, Clock: f.hand,
 		BootstrapToken: root, Seen: func(h queue.Header) { board.Put(h) }, Every: 5 * time.Millisecond,
 		Log: slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})),

@@ -37,7 +37,15 @@ type itemView struct {
 	Traffic  trafficView `json:"traffic"`
 	Inflow   inflowView  `json:"inflow"`
 	Policy   policyView  `json:"policy"` // in force, under its pattern
-	Sale     *struct{}   `json:"sale"`   // running or next; always null in this version
+	Sale     *itemSale   `json:"sale"`   // that is on, or else the next
+}
+
+// itemSale is the sale of an item.
+type itemSale struct {
+	ID         string         `json:"id"`
+	Name       string         `json:"name"`
+	On         bool           `json:"on"`
+	Occurrence OccurrenceView `json:"occurrence"`
 }
 
 type trafficView struct {
@@ -50,7 +58,7 @@ type trafficView struct {
 
 type inflowView struct {
 	SetPerSecond      float64  `json:"set_per_second"`
-	Source            string   `json:"source"` // policy or override
+	Source            string   `json:"source"` // policy, sale, ramp or override
 	MeasuredPerSecond *float64 `json:"measured_per_second"`
 	Owed              *int64   `json:"owed"` // people that admit has ordered and who are not in yet
 }
@@ -139,8 +147,9 @@ func (a *Admin) view(ctx context.Context, item queue.Item) itemView {
 }
 
 func (a *Admin) viewOf(item queue.Item, s queue.Snapshot, live bool) itemView {
-	now := a.o.Settings.Now()
-	pattern, policy := now.For(item)
+	now, ms := a.o.Settings.Now(), a.o.Clock.Now().UnixMilli()
+	f := now.InForce(item, ms)
+	pattern, policy := f.Pattern, *f.Policy
 	h := s.Header
 	v := itemView{
 		Item: item, State: h.State, Draining: h.Draining, Generation: h.Generation, PassesFrom: h.PassesFrom, Live: live,
@@ -150,6 +159,16 @@ func (a *Admin) viewOf(item queue.Item, s queue.Snapshot, live bool) itemView {
 		},
 		Inflow: inflowView{SetPerSecond: policy.InflowPerSecond, Source: "policy"},
 		Policy: policyView{pattern, policy},
+	}
+	if next := now.Sales().Next(item, ms); next != nil {
+		v.Sale = &itemSale{next.ID, next.Name, next.On(ms), viewOccurrence(next.Plan, next.Occurrence)}
+		_, before := now.For(item)
+		switch {
+		case next.On(ms) && next.RampAt(ms-next.Occurrence.OpensMS) != nil:
+			v.Inflow.Source = "ramp"
+		case policy.InflowPerSecond != before.InflowPerSecond:
+			v.Inflow.Source = "sale"
+		}
 	}
 	if h.On() {
 		v.Since, v.Cause, v.By, v.Grace, v.OpensAt = msInstant(h.ActivatedMS), orNil(h.Cause), orNil(h.By), h.Grace, msInstant(h.OpensMS)

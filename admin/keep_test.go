@@ -22,7 +22,7 @@ func TestTheHistoryTellsTheStoryOfAQueue(t *testing.T) {
 		f := newFixture(t, with)
 		f.follow()
 		trip := queue.Trip{Measure: 612, Trigger: 500}
-		limits := f.o.Settings.Now().Limits("x")
+		limits := f.o.Settings.Now().LimitsAt("x", start.UnixMilli())
 		report, err := f.line.Switch(t.Context(), "x", queue.SwitchOrder{
 			Action: queue.Activate, Limits: limits, Cause: queue.ByDetector, By: "trigger_requests", Trip: trip,
 		})
@@ -69,7 +69,7 @@ func TestAnEndThatNobodyToldIsWrittenLater(t *testing.T) {
 	for _, item := range []queue.Item{"known", "forgotten", "on"} {
 		h := queue.Header{Item: item, State: queue.Open, Generation: 5, Version: 1, Cause: queue.ByDetector, ActivatedMS: start.UnixMilli()}
 		if item == "known" || item == "on" {
-			r, err := f.line.Switch(t.Context(), item, queue.SwitchOrder{Action: queue.Activate, Limits: f.o.Settings.Now().Limits(item), Cause: queue.ByOperator})
+			r, err := f.line.Switch(t.Context(), item, queue.SwitchOrder{Action: queue.Activate, Limits: f.o.Settings.Now().LimitsAt(item, start.UnixMilli()), Cause: queue.ByOperator})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -82,8 +82,7 @@ func localOf(p *sale.Plan, o sale.Occurrence) localTimes {
 }
 
 var (
-	errSalesOff = problem.ErrNotAvailable.With("Sales are not carried out by this version, so none can be planned.")
-	errNoSale   = sqlstore.ErrNotFound.With("There is no sale of this id.")
+	errNoSale = sqlstore.ErrNotFound.With("There is no sale of this id.")
 )
 
 // listSales is GET /sales: all of them, by the time at which they are on or will be; those that are over come last.
@@ -121,9 +120,6 @@ func (a *Admin) answerSale(c *gin.Context, status int, p *sale.Plan) error {
 
 // postSale is POST /sales: a new sale under an id of its own.
 func (a *Admin) postSale(c *gin.Context) error {
-	if !a.o.Sales {
-		return errSalesOff
-	}
 	body, err := problem.ReadBody(c)
 	if err != nil {
 		return err
@@ -138,9 +134,6 @@ func (a *Admin) postSale(c *gin.Context) error {
 
 // putSale is PUT /sales/{id}: the whole sale; it is made where there is none of the id.
 func (a *Admin) putSale(c *gin.Context) error {
-	if !a.o.Sales {
-		return errSalesOff
-	}
 	body, err := problem.ReadBody(c)
 	if err != nil {
 		return err
@@ -223,7 +216,7 @@ func (a *Admin) PutSale(ctx context.Context, by Identity, id string, body []byte
 	return p, created, nil
 }
 
-// DeleteSale deletes a sale. Where it is on, its queues go on under their policies.
+// DeleteSale deletes a sale. Where it is on, its queues let in who waits, and go off.
 func (a *Admin) DeleteSale(ctx context.Context, by Identity, id string, match []string) error {
 	_, err := a.change(ctx, func(tx *sqlstore.Tx) error {
 		before, err := tx.Settings()

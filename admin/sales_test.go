@@ -43,17 +43,6 @@ func TestASaleIsPlannedReadChangedAndDeleted(t *testing.T) {
 	}
 }
 
-// A sale that nothing would open is refused and not stored; what it would do can be looked at.
-func TestNoSaleIsPlannedWhereNothingOpensIt(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, func(o *Options) { o.Sales = false })
-	f.do("POST", base+"/sales", friday).want(t, 400, "not_available")
-	f.do("PUT", base+"/sales/friday", friday).want(t, 400, "not_available")
-	if list := f.do("GET", base+"/sales", "").want(t, 200, ""); len(list.at("sales").([]any)) != 0 {
-		t.Errorf("listed %s", list.Body)
-	}
-}
-
 func TestWhatASaleIsRefusedFor(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

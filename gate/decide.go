@@ -10,6 +10,7 @@ import (
 	"github.com/sluicehq/sluice/internal/settings"
 	"github.com/sluicehq/sluice/internal/ticket"
 	"github.com/sluicehq/sluice/queue"
+	"github.com/sluicehq/sluice/scheduler/sale"
 )
 
 // question is one visitor's request at one item.
@@ -18,6 +19,7 @@ type question struct {
 	pattern queue.Pattern // that the policy was written for
 	policy  *queue.Policy // read only
 	limits  queue.Limits
+	sale    *sale.Active    // that is on; nil = none
 	swtch   settings.Switch // the switch over all items
 	who     *caller
 	now     time.Time // the store's clock
@@ -45,12 +47,11 @@ var questionPool = sync.Pool{New: func() any { return new(question) }}
 // ask starts a question: policy and time. Who is done with it may release it.
 func (g *Gate) ask(item queue.Item) *question {
 	s := g.Settings.Now()
-	rule := s.Rule(item)
 	q := questionPool.Get().(*question)
-	q.item, q.pattern, q.policy, q.limits, q.swtch = item, rule.Pattern, &rule.Policy, rule.Limits, s.Switch()
-	q.limits.Hold = q.swtch == settings.Hold
 	q.now = g.Clock.Now()
 	q.nowMS = q.now.UnixMilli()
+	f := s.InForce(item, q.nowMS)
+	q.item, q.pattern, q.policy, q.limits, q.sale, q.swtch = item, f.Pattern, f.Policy, f.Limits, f.Sale, s.Switch()
 	return q
 }
 
@@ -80,10 +81,10 @@ func (g *Gate) decide(ctx context.Context, q *question) (verdict, error) {
 		v.waiting = g.waiting(q, h)
 		return v, nil
 	case h.On():
-	case q.policy.Mode == queue.ModeOn && (q.peek || q.asset || q.stream):
+	case (q.policy.Mode == queue.ModeOn || q.saleStarts(h)) && (q.peek || q.asset || q.stream):
 		// On as soon as somebody asks in earnest; till then a look must not pass either.
 		return verdict{action: Wait, reason: QueueOn, header: h, poll: g.pollAfter(q, &verdict{})}, nil
-	case q.policy.Mode == queue.ModeOn:
+	case q.policy.Mode == queue.ModeOn, q.saleStarts(h):
 		on, err := g.activate(ctx, q)
 		if err != nil {
 			return g.storeDown(q, h), nil
@@ -169,19 +170,29 @@ func (g *Gate) count(ctx context.Context, q *question, h queue.Header) queue.Hea
 	return g.Board.Get(q.item)
 }
 
-// activate turns on the queue of an item whose mode says so. However many ask, one call goes out.
+// saleStarts reports whether a sale is on for an item whose queue is off, and nobody has turned it off during the sale.
+func (q *question) saleStarts(h queue.Header) bool {
+	return q.sale != nil && !q.sale.Marked(h)
+}
+
+// activate turns on the queue of an item whose mode, or a sale, says so. However many ask, one call goes out.
 func (g *Gate) activate(ctx context.Context, q *question) (queue.Header, error) {
 	if !g.StoreUp() {
 		return queue.Header{}, queue.ErrStoreDown
 	}
-	if !q.pattern.Exact() && !g.globs.take(q.pattern, g.Board, g.Settings.Now().Policies(), g.base.Now()) {
+	order, pattern := queue.SwitchOrder{Action: queue.Activate, Cause: queue.ByMode, By: "mode"}, q.pattern
+	if q.sale != nil { // also where the mode is on: it may be time to gather
+		order, pattern = q.sale.Start(q.nowMS), q.sale.Item
+	}
+	order.Limits = q.limits
+	if !pattern.Exact() && !g.globs.take(pattern, g.Board, g.Settings.Now(), g.base.Now(), q.nowMS) {
 		return queue.Header{Item: q.item}, nil
 	}
 	got, err, _ := g.activations.Do(string(q.item), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 		defer cancel()
 		item := queue.Item(strings.Clone(string(q.item)))
-		report, err := g.Line.Switch(ctx, item, queue.SwitchOrder{Action: queue.Activate, Limits: q.limits, Cause: queue.ByMode, By: "mode"})
+		report, err := g.Line.Switch(ctx, item, order)
 		if err == nil {
 			g.Board.Put(report.Header)
 		}

@@ -4,16 +4,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluicehq/sluice/internal/settings"
 	"github.com/sluicehq/sluice/queue"
 )
 
-// mostByGlob is how many queues the mode of one glob turns on at once: made-up item ids must not fill the store.
+// mostByGlob is how many queues the mode, or a sale, of one glob turns on at once: made-up item ids must not fill the store.
 const mostByGlob = 10_000
 
 // recountEvery is how old the count of the queues of globs may be. Meanwhile this node adds its own.
 const recountEvery = time.Second
 
-// globs counts the queues that the mode of each glob has turned on. It looks at them only where there are so many that
+// globs counts the queues that the mode, or a sale, of each glob has turned on. It looks at them only where there are so many that
 // a glob can have its share.
 type globs struct {
 	mu      sync.Mutex
@@ -21,8 +22,8 @@ type globs struct {
 	on      map[queue.Pattern]int
 }
 
-// take reports whether the mode of this glob may turn on one more queue, and counts it.
-func (g *globs) take(glob queue.Pattern, board *queue.Board, policies *queue.Policies, now time.Time) bool {
+// take reports whether the mode, or a sale, of this glob may turn on one more queue, and counts it.
+func (g *globs) take(glob queue.Pattern, board *queue.Board, s *settings.Settings, now time.Time, ms int64) bool {
 	if board.On() < mostByGlob {
 		return true
 	}
@@ -31,8 +32,14 @@ func (g *globs) take(glob queue.Pattern, board *queue.Board, policies *queue.Pol
 	if g.on == nil || now.Sub(g.counted) >= recountEvery || now.Before(g.counted) {
 		g.counted, g.on = now, map[queue.Pattern]int{}
 		for _, h := range board.All() {
-			if h.On() && h.Cause == queue.ByMode {
-				g.on[policies.Rule(h.Item).Pattern]++
+			switch {
+			case !h.On():
+			case h.Cause == queue.ByMode:
+				g.on[s.Rule(h.Item).Pattern]++
+			case h.Cause == queue.BySale:
+				if a := s.Sales().On(h.Item, ms); a != nil {
+					g.on[a.Item]++
+				}
 			}
 		}
 	}

@@ -59,7 +59,7 @@ func (g *Gate) renewOne(token string) (fresh string, endsMS int64, why string) {
 	if !g.holds(g.Board.Get(item), item, v, stub) {
 		return "", 0, "ended"
 	}
-	given := g.renewed(item, v, stub, &g.Settings.Now().Rule(item).Policy, g.nowMS())
+	given := g.renewed(item, v, stub, g.Settings.Now().InForce(item, g.nowMS()).Policy, g.nowMS())
 	if given == stub {
 		return token, stub.EndsMS, ""
 	}

@@ -275,7 +275,9 @@ func (a *App) openGate() error {
 }
 
 // limits are the numbers in force for an item.
-func (a *App) limits(item queue.Item) queue.Limits { return a.settings.Now().Limits(item) }
+func (a *App) limits(item queue.Item) queue.Limits {
+	return a.settings.Now().LimitsAt(item, a.clock.Now().UnixMilli())
+}
 
 // recorder is the metrics as the gate calls them.
 type recorder struct{ *telemetry.Metrics }

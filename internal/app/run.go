@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicehq/sluice/queue"
 	"github.com/sluicehq/sluice/scheduler"
+	"github.com/sluicehq/sluice/scheduler/sale"
 )
 
 // The paces of what recurs.
@@ -17,6 +18,7 @@ const (
 	keysEvery   = 500 * time.Millisecond // the keys of passes are looked at
 	tidyEvery   = 10 * time.Second       // what is over is forgotten
 	modesEvery  = time.Second            // queues are turned on and off as the modes say
+	salesEvery  = 100 * time.Millisecond // steps of sales that are due are done
 	risingEvery = 2 * time.Second        // admin nodes are told of rising traffic
 	// offFor is how long a queue that is off is remembered by nodes: as long as a pass may live.
 	offFor = 24 * time.Hour
@@ -57,6 +59,16 @@ func (a *App) Start(ctx context.Context) error {
 			Policies: func() *queue.Policies { return a.settings.Now().Policies() },
 			Seen:     func(r queue.SwitchReport) { a.seen(r.Header) },
 		}
+		sales := scheduler.SaleClock{
+			Line: a.healed, Board: a.board, Limits: a.limits, Share: a.share, Clock: a.clock,
+			Sales: func() *sale.Calendar { return a.settings.Now().Sales() },
+			Seen:  func(r queue.SwitchReport) { a.seen(r.Header) },
+		}
+		a.cron.Every(salesEvery, func() {
+			if err := sales.Apply(run); err != nil && a.storeUp() {
+				a.log.Error("sale steps not done", "err", err)
+			}
+		})
 		a.cron.Every(modesEvery, func() {
 			if err := modes.Apply(run); err != nil && a.storeUp() {
 				a.log.Error("modes not applied", "err", err)

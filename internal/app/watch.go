@@ -57,11 +57,19 @@ func kinds(old, now queue.Header) []string {
 		}
 		return nil
 	case !old.On():
+		if kind := saleStep(old, now); kind != "" {
+			return []string{admin.QueueActivated, kind}
+		}
 		return []string{admin.QueueActivated}
 	case old.Generation != now.Generation:
 		return []string{admin.QueueReleased, admin.QueueActivated}
 	case old.State == now.State:
 		return nil
+	}
+	if kind := saleStep(old, now); kind == admin.SaleOpened {
+		return []string{kind}
+	} else if kind != "" {
+		return []string{admin.QueueClosed, kind}
 	}
 	switch now.State {
 	case queue.Paused:
@@ -74,6 +82,20 @@ func kinds(old, now queue.Header) []string {
 		}
 	}
 	return nil
+}
+
+// saleStep is the event of a step of a sale; "" where the change is none.
+func saleStep(old, now queue.Header) string {
+	switch {
+	case now.Cause != queue.BySale:
+	case now.State == queue.Prequeue && !old.On():
+		return admin.SalePrequeue
+	case now.State == queue.Open && (!old.On() || old.State == queue.Prequeue):
+		return admin.SaleOpened
+	case now.State == queue.Closed:
+		return admin.SaleClosed
+	}
+	return ""
 }
 
 // reason is why a queue was released, as far as the header tells; a node that released it itself told more already.

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/sluicehq/sluice/queue"
@@ -72,6 +73,7 @@ type Settings struct {
 	data     Data
 	policies *queue.Policies
 	calendar *sale.Calendar
+	sold     sync.Map // underSale -> *queue.Rule
 }
 
 // New makes Settings of data, which must not be changed afterwards.
@@ -106,11 +108,62 @@ func (s *Settings) Rule(item queue.Item) *queue.Rule { return s.policies.Rule(it
 // For gives the policy in force for an item and the pattern it comes from.
 func (s *Settings) For(item queue.Item) (queue.Pattern, queue.Policy) { return s.policies.For(item) }
 
-// Limits gives the numbers that an item's line obeys: its policy's, and the switch's hold.
-func (s *Settings) Limits(item queue.Item) queue.Limits {
-	l := s.Rule(item).Limits
-	l.Hold = s.Switch() == Hold
-	return l
+// InForce is what holds for an item at an instant. Read only.
+type InForce struct {
+	Pattern queue.Pattern // that the policy was written for
+	Policy  *queue.Policy // with the overrides and the ramp of the sale
+	Limits  queue.Limits  // the numbers that the item's line obeys: the policy's, and the switch's hold
+	Sale    *sale.Active  // that is on; nil = none
+}
+
+// InForce gives what holds for an item at an instant (unix ms).
+func (s *Settings) InForce(item queue.Item, ms int64) InForce {
+	rule, on := s.Rule(item), s.calendar.On(item, ms)
+	if on != nil {
+		rule = s.underSale(rule, on, ms)
+	}
+	f := InForce{rule.Pattern, &rule.Policy, rule.Limits, on}
+	f.Limits.Hold = s.Switch() == Hold
+	if s.Known() {
+		f.Limits.Version = version(s.Version(), s.calendar.ChangedMS(item, on, ms), ms)
+	}
+	return f
+}
+
+// LimitsAt gives the Limits of InForce.
+func (s *Settings) LimitsAt(item queue.Item, ms int64) queue.Limits {
+	return s.InForce(item, ms).Limits
+}
+
+// settles is how far clocks that give versions may be apart, and how long a change may take to every node.
+const settles = 5000
+
+// version is that of limits: it rises with each write of the settings, whose version is its instant, and with each step
+// of a sale. For a while after either it goes with the clock, so that what a clock ahead of the others has given to a
+// line is overtaken.
+func version(written, changedMS, ms int64) int64 {
+	return max(written, min(ms, max(written, changedMS)+settles))
+}
+
+// underSale gives a rule as it is under a sale.
+func (s *Settings) underSale(rule *queue.Rule, on *sale.Active, ms int64) *queue.Rule {
+	under := underSale{on.Plan, rule, on.RampAt(ms - on.Occurrence.OpensMS)}
+	if known, ok := s.sold.Load(under); ok {
+		return known.(*queue.Rule)
+	}
+	policy := on.Override(rule.Policy)
+	if under.ramp != nil {
+		policy.InflowPerSecond = *under.ramp
+	}
+	known, _ := s.sold.LoadOrStore(under, &queue.Rule{Pattern: rule.Pattern, Policy: policy, Limits: policy.Limits(rule.Limits.Version)})
+	return known.(*queue.Rule)
+}
+
+// underSale names a rule under a sale at a step of its ramp.
+type underSale struct {
+	plan *sale.Plan
+	rule *queue.Rule
+	ramp *float64
 }
 
 // Policy gives the policy written under exactly this pattern.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/queue"
+	"github.com/sluicehq/sluice/scheduler/sale"
 )
 
 func sample(version int64) *Settings {
@@ -36,10 +37,10 @@ func TestServiceToken(t *testing.T) {
 
 func TestLimitsCarryTheSwitch(t *testing.T) {
 	t.Parallel()
-	if l := sample(7).Limits("concert-9"); !l.Hold || l.Version != 7 || l.Inflow != 33.333333333333336 {
+	if l := sample(7).LimitsAt("concert-9", 1); !l.Hold || l.Version != 7 || l.Inflow != 33.333333333333336 {
 		t.Errorf("got %+v", l)
 	}
-	if l := new(Holder).Now().Limits("x"); l.Hold || l.Version != 1 {
+	if l := new(Holder).Now().LimitsAt("x", 1); l.Hold || l.Version != 1 {
 		t.Errorf("before there are settings: %+v", l)
 	}
 }
@@ -140,5 +141,35 @@ func TestFile(t *testing.T) {
 	}
 	if _, _, err := LoadFile(dir); err == nil || !strings.Contains(err.Error(), FileName) {
 		t.Errorf("a broken file: %v", err)
+	}
+}
+
+// What a line is given has a version that rises with whatever changes it, whichever clock is ahead, and else stands still,
+// so that a line is not written for nothing.
+func TestTheVersionOfLimitsRisesWithEachStepOfASale(t *testing.T) {
+	t.Parallel()
+	const written, opens = int64(1_800_000_000_000), int64(1_800_000_100_000)
+	s := New(Data{Version: written, Owner: "x", Sales: []sale.Sale{{
+		ID: "a", Name: "a", Item: "a", OpensMS: opens, ClosesMS: opens + 60_000, TimeZone: "UTC",
+		Ramp: []sale.RampStep{{AfterSeconds: 0, InflowPerSecond: 1}, {AfterSeconds: 30, InflowPerSecond: 2}},
+	}}})
+	last := s.LimitsAt("a", written)
+	for ms := written; ms < opens+90_000; ms += 50 {
+		now := s.LimitsAt("a", ms)
+		if now.Version < last.Version || now.Inflow != last.Inflow && now.Version == last.Version {
+			t.Fatalf("after %d ms: %+v after %+v", ms-opens, now, last)
+		}
+		last = now
+	}
+	for _, ms := range []int64{opens - 50_000, opens + 20_000, opens + 50_000, opens + 80_000} {
+		s.LimitsAt("a", ms-10_000)
+		if a, b := s.LimitsAt("a", ms), s.LimitsAt("a", ms+1000); a != b {
+			t.Errorf("after %d ms: %+v, then %+v", ms-opens, a, b)
+		}
+	}
+	// Deleted, by a clock that is behind.
+	behind := New(Data{Version: opens + 19_000, Owner: "x"})
+	if a, b := s.LimitsAt("a", opens+20_000), behind.LimitsAt("a", opens+24_000); b.Version <= a.Version {
+		t.Errorf("%d after %d", b.Version, a.Version)
 	}
 }

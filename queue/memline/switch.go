@@ -52,8 +52,12 @@ func (l *Line) switchTo(it *item, o queue.SwitchOrder, now instant, out *queue.S
 	case queue.Activate:
 		changes = it.activate(o, now)
 	case queue.Gather:
-		if changes = h.State == queue.Prequeue && h.OpensMS != o.OpensMS; changes {
+		changes = h.State == queue.Prequeue && (h.OpensMS != o.OpensMS || o.Cause == queue.BySale && h.By != o.By)
+		if changes {
 			h.OpensMS = o.OpensMS
+			if o.Cause == queue.BySale {
+				h.Cause, h.By = o.Cause, o.By
+			}
 		}
 	case queue.Deactivate:
 		out.Left = int64(len(it.waiting))
@@ -117,7 +121,7 @@ func (it *item) activate(o queue.SwitchOrder, now instant) bool {
 	h := &it.header
 	byHand := o.Cause == queue.ByOperator
 	opens := h.State == queue.Prequeue
-	pins := h.State == queue.Open && byHand && h.Cause != queue.ByOperator
+	pins := h.State == queue.Open && (byHand && h.Cause != queue.ByOperator || o.Cause == queue.BySale && h.By != o.By)
 	if !opens && !pins {
 		return false
 	}

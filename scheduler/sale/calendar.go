@@ -7,6 +7,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -15,9 +17,10 @@ import (
 
 // Calendar finds the sale that is on for an item. The sales in it do not change; make a new one on a change.
 type Calendar struct {
-	byID   map[string]*Plan
-	all    []*Plan // by id
-	broken error
+	byID    map[string]*Plan
+	all     []*Plan // by id
+	broken  error
+	covered *queue.Patterns[bool]
 
 	table atomic.Pointer[table]
 	mu    sync.Mutex // one new table at a time
@@ -59,6 +62,11 @@ func NewCalendar(sales []Sale) *Calendar {
 	c.all = slices.SortedFunc(maps.Values(c.byID), func(a, b *Plan) int { return cmp.Compare(a.ID, b.ID) })
 	c.known = make([]known, len(c.all))
 	c.broken = errors.Join(errs...)
+	covered := map[queue.Pattern]bool{}
+	for _, p := range c.all {
+		covered[p.Item] = true
+	}
+	c.covered = queue.NewPatterns(covered)
 	return c
 }
 
@@ -155,4 +163,63 @@ func (c *Calendar) Next(item queue.Item, ms int64) *Active {
 		}
 	}
 	return next
+}
+
+// ChangedMS gives the last instant up to ms at which what sales plan for the item has changed, or a later one; 0 where no
+// sale is of the item. on is the sale that is on for it at ms, nil where none is.
+func (c *Calendar) ChangedMS(item queue.Item, on *Active, ms int64) int64 {
+	switch {
+	case on != nil:
+		return max(c.at(ms).fromMS, on.changedMS(ms))
+	case len(c.all) == 0 || c.covered.Find(item) == nil:
+		return 0
+	}
+	return c.at(ms).fromMS
+}
+
+// changedMS is the last of its steps up to an instant.
+func (a *Active) changedMS(ms int64) int64 {
+	if ms < a.Occurrence.OpensMS {
+		return a.StartMS()
+	}
+	last := a.Occurrence.OpensMS
+	for _, r := range a.Ramp {
+		if at := a.Occurrence.OpensMS + r.AfterSeconds*1000; at <= ms {
+			last = at
+		}
+	}
+	return last
+}
+
+// By names an occurrence in the header of a queue: the name for people, the rest for ByOf.
+func (a *Active) By() string { return fmt.Sprintf("%s (%s@%d)", a.Name, a.ID, a.Occurrence.OpensMS) }
+
+// ByOf reads what By wrote: which sale, and when its occurrence was to open.
+func ByOf(by string) (id string, opensMS int64) {
+	at := strings.LastIndexByte(by, '(')
+	id, rest, _ := strings.Cut(by[at+1:], "@")
+	opensMS, err := strconv.ParseInt(strings.TrimSuffix(rest, ")"), 10, 64)
+	if err != nil {
+		return "", 0
+	}
+	return id, opensMS
+}
+
+// Marked reports whether a queue is, or was when it was turned off, this occurrence's. Name and settings of the sale may
+// have been changed since.
+func (a *Active) Marked(h queue.Header) bool {
+	if h.Cause != queue.BySale {
+		return false
+	}
+	id, opensMS := ByOf(h.By)
+	return id == a.ID && opensMS == a.Occurrence.OpensMS
+}
+
+// Start is how the sale turns on a queue that is off: it gathers people before the opening, and opens after it.
+func (a *Active) Start(ms int64) queue.SwitchOrder {
+	o := queue.SwitchOrder{Action: queue.Activate, Cause: queue.BySale, By: a.By()}
+	if ms < a.Occurrence.OpensMS {
+		o.Action, o.OpensMS = queue.Gather, a.Occurrence.OpensMS
+	}
+	return o
 }

@@ -18,7 +18,14 @@ func segmentAt(t time.Time, zone *time.Location) segment {
 	local := t.In(zone)
 	start, end := local.ZoneBounds()
 	_, offset := local.Zone()
-	return segment{start.UTC(), end.UTC(), time.Duration(offset) * time.Second}
+	end = end.UTC()
+	// The library ends a year's last span after 365 days, also in leap years: on their last day the end it tells has passed.
+	if year := t.UTC().Year(); end.Equal(time.Date(year, 1, 366, 0, 0, 0, 0, time.UTC)) {
+		if _, still := end.In(zone).Zone(); still == offset {
+			end = time.Date(year+1, 1, 1, 0, 0, 0, 0, time.UTC)
+		}
+	}
+	return segment{start.UTC(), end, time.Duration(offset) * time.Second}
 }
 
 // wall gives what the clocks of the zone show at an instant.

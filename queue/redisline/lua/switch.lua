@@ -95,7 +95,7 @@ function act.activate()
     put(q, 'by', by)
     go('open')
   elseif q.state == 'open' then
-    if cause == 'operator' and q.cause ~= 'operator' then
+    if (cause == 'operator' and q.cause ~= 'operator') or (cause == 'sale' and q.by ~= by) then
       put(q, 'cause', cause)
       put(q, 'by', by)
       change()
@@ -111,8 +111,12 @@ function act.prequeue()
     turn_on(q, 'prequeue', now_us, epoch, cause, by, tonumber(ARGV[9]))
     put(q, 'opens', tonumber(ARGV[8]))
     changed = 1
-  elseif q.state == 'prequeue' and q.opens ~= tonumber(ARGV[8]) then
+  elseif q.state == 'prequeue' and (q.opens ~= tonumber(ARGV[8]) or cause == 'sale' and q.by ~= by) then
     put(q, 'opens', tonumber(ARGV[8]))
+    if cause == 'sale' then
+      put(q, 'cause', cause)
+      put(q, 'by', by)
+    end
     change()
   end
   return done()
