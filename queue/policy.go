@@ -209,7 +209,10 @@ func ParsePattern(s string) (Pattern, error) {
 func (p Pattern) Exact() bool { return !strings.Contains(string(p), "*") }
 
 // prefix is the literal part before the first star.
-func (p Pattern) prefix() string { return strings.SplitN(string(p), "*", 2)[0] }
+func (p Pattern) prefix() string {
+	literal, _, _ := strings.Cut(string(p), "*")
+	return literal
+}
 
 // literals are what stands between the stars; the first and the last may be empty.
 func (p Pattern) literals() []string { return strings.Split(string(p), "*") }

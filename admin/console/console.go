@@ -10,6 +10,7 @@ import (
 	"context"
 	"embed"
 	"html/template"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -41,7 +42,7 @@ type finder interface {
 	Find(ctx context.Context, item queue.Item, v queue.Visitor) (queue.Standing, error)
 }
 
-// Options configures a Console. Admin, Readings, Settings, Line and Store are required; the zero value of every other
+// Options configures a Console. Admin, Readings, Settings, Line, Store and WritePage are required; the zero value of every other
 // field is its default.
 type Options struct {
 	Admin     *admin.Admin // what is done, and who may
@@ -50,9 +51,12 @@ type Options struct {
 	Line      finder
 	Store     *sqlstore.Store // what is only read
 	PublicURL string          // what visitors' browsers see
-	StoreUp   func() bool     // nil = always
-	Clock     clock.Clock     // nil = clock.System
-	Log       *slog.Logger    // nil = slog.Default()
+	// WritePage writes the waiting page as it looks in one of PageStates, and gives the content security policy it needs.
+	WritePage  func(w io.Writer, s Sample) (policy string, err error)
+	PageStates []string
+	StoreUp    func() bool  // nil = always
+	Clock      clock.Clock  // nil = clock.System
+	Log        *slog.Logger // nil = slog.Default()
 }
 
 // Console serves the pages.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 var (
 	pictures = flag.String("pictures", "", "write a picture of each page into this folder")
+	only     = flag.String("only", "", "of these pages alone, by name, with a comma between")
 	runFor   = flag.Duration("run-for", 3*time.Minute, "let a crowd come for so long before the pictures are taken")
 )
 
@@ -26,7 +28,8 @@ var looks = []struct {
 	{"desktop-light", browsertest.Options{Width: 1280, Height: 800}},
 	{"desktop-dark", browsertest.Options{Width: 1280, Height: 800, Dark: true}},
 	{"phone-light", browsertest.Options{Width: 360, Height: 740, Phone: true}},
-	{"phone-dark", browsertest.Options{Width: 360, Height: 740, Phone: true, Dark: true, Lang: "ko"}},
+	{"phone-dark-ko", browsertest.Options{Width: 360, Height: 740, Phone: true, Dark: true, Lang: "ko", Zone: "Asia/Seoul"}},
+	{"desktop-light-ko", browsertest.Options{Width: 1280, Height: 800, Lang: "ko", Zone: "Asia/Seoul"}},
 }
 
 // shown are the pages to take pictures of.
@@ -37,7 +40,9 @@ var shown = []struct{ name, path string }{
 	{"deed", "/items/sneaker-42/do/close"},
 	{"switch", "/switch"},
 	{"policies", "/policies"},
-	{"policy", "/policy?pattern=*"},
+	{"policy", "/policy?pattern=sneaker-*"},
+	{"visitor", "/items/sneaker-42/visitor?by=user&q=nobody"},
+	{"empty", "/?q=nothing-of-the-kind"},
 	{"history", "/history"},
 	{"audit", "/audit"},
 	{"webhooks", "/webhooks"},
@@ -58,18 +63,28 @@ func TestPictures(t *testing.T) {
 	defer cancel()
 	stage(ctx, r, &wg)
 	pause(ctx, *runFor)
-	for _, look := range looks {
-		p := r.open(adminToken, look.o)
-		p.Pardon("404")
-		for _, s := range shown {
-			p.Go(r.console + s.path)
-			pause(ctx, 2500*time.Millisecond)
-			name := filepath.Join(*pictures, fmt.Sprintf("%s-%s.png", s.name, look.name))
-			if err := os.WriteFile(name, p.Picture(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+	t.Run("looks", func(t *testing.T) {
+		for _, look := range looks {
+			t.Run(look.name, func(t *testing.T) {
+				t.Parallel()
+				r := &rig{t, r.node}
+				p := r.open(adminToken, look.o)
+				p.Pardon("404")
+				p.Go(r.console + "/") // writes the zone
+				for _, s := range shown {
+					if *only != "" && !strings.Contains(*only, s.name) {
+						continue
+					}
+					p.Go(r.console + s.path)
+					pause(ctx, 2500*time.Millisecond)
+					name := filepath.Join(*pictures, fmt.Sprintf("%s-%s.png", s.name, look.name))
+					if err := os.WriteFile(name, p.Picture(), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
 		}
-	}
+	})
 }
 
 // stage makes a busy Friday: queues in every state, and people.

@@ -215,30 +215,36 @@ func (c *Console) savePolicy(p *page) error {
 	return p.redirect(policyPath(pattern) + "&done=saved")
 }
 
-// policyConflict puts together what two have changed: each field that only one has changed is that one's; of a field
-// that both have changed the reader's stays in the form, beside the other's.
-func (c *Console) policyConflict(p *page, b policyBody, was, yours, theirs queue.Policy) error {
-	wasFields, yourFields, theirFields := fieldTexts(was), fieldTexts(yours), fieldTexts(theirs)
-	merged, theirForm := formOf(yours), formOf(theirs)
-	for _, name := range formFields() {
-		if wasFields[name] == theirFields[name] {
+// merge puts what somebody else has saved into a form: each field that only one of the two has changed is that one's; of a
+// field that both have changed the form's own stays. It gives the fields that the other has changed.
+func merge(form, was, theirs map[string]string, names []string) (conflicts []conflict) {
+	for _, name := range names {
+		if was[name] == theirs[name] {
 			continue
 		}
-		x := conflict{Field: name, Was: wasFields[name], Theirs: theirFields[name], Yours: yourFields[name]}
+		x := conflict{Field: name, Was: was[name], Theirs: theirs[name], Yours: form[name]}
 		switch {
 		case x.Yours == x.Was:
-			merged[name] = theirForm[name]
+			form[name] = x.Theirs
 		case x.Yours != x.Theirs:
 			x.Both = true
 		}
-		b.Conflict = append(b.Conflict, x)
+		conflicts = append(conflicts, x)
 	}
+	return conflicts
+}
+
+// policyConflict puts together what two have changed: each field that only one has changed is that one's; of a field
+// that both have changed the reader's stays in the form, beside the other's.
+func (c *Console) policyConflict(p *page, b policyBody, was, yours, theirs queue.Policy) error {
+	merged := formOf(yours)
+	b.Conflict = merge(merged, formOf(was), formOf(theirs), formFields())
 	raw, err := json.Marshal(theirs)
 	if err != nil {
 		return err
 	}
 	b.Form, b.Base, b.ETag, b.New = merged, string(raw), admin.ETag(theirs), false
-	if b.Changed, err = c.lastChange(p, b.Pattern); err != nil {
+	if b.Changed, err = c.lastChange(p, "policy", string(b.Pattern)); err != nil {
 		return err
 	}
 	return p.showPolicy(http.StatusConflict, b)

@@ -53,9 +53,6 @@ func formOf(p queue.Policy) policyForm {
 	return f
 }
 
-// fieldTexts is formOf, for comparing.
-func fieldTexts(p queue.Policy) map[string]string { return formOf(p) }
-
 // readPolicy is what a form has said.
 type readPolicy struct {
 	form   policyForm
@@ -91,7 +88,7 @@ func (r *readPolicy) readRules(p *page, sent url.Values, faults map[string]strin
 		}
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || !n.Fits(v) {
-			faults[n.Field] = p.Text("fault.range", "low", p.Plain(n.Min), "high", p.Plain(n.Max), "kind", p.kindOf(n))
+			faults[n.Field] = p.rangeFault(n)
 			continue
 		}
 		n.Set(&r.policy, v+0) // -0 is 0
@@ -217,8 +214,15 @@ func (p *page) Field(b policyBody, name string) formField {
 	return f
 }
 
+// overridden begins the names of a policy's fields where a sale overrides them.
+const overridden = "overrides."
+
 // Choice is the label of a choice of a field.
 func (p *page) Choice(name, value string) string {
+	name = strings.TrimPrefix(name, overridden)
+	if value == "" {
+		return p.Text("sale.as_policy")
+	}
 	if id := "field." + name + "." + value; p.Has(id) {
 		return p.Text(id)
 	}
@@ -227,6 +231,7 @@ func (p *page) Choice(name, value string) string {
 
 // Label is the label of a field.
 func (p *page) Label(name string) string {
+	name = strings.TrimPrefix(name, overridden)
 	if id := "field." + name + ".label"; p.Has(id) {
 		return p.Text(id)
 	}
@@ -235,6 +240,11 @@ func (p *page) Label(name string) string {
 		return fmt.Sprintf("%s (%s)", p.Text("field."+parts[0]+"."+parts[1]+".label"), p.Choice(parts[0]+"."+parts[1], parts[2]))
 	}
 	return name
+}
+
+// rangeFault names the range of a number that was left.
+func (p *page) rangeFault(n queue.Number) string {
+	return p.Text("fault.range", "low", p.Plain(n.Min), "high", p.Plain(n.Max), "kind", p.kindOf(n))
 }
 
 func (p *page) kindOf(n queue.Number) string {
@@ -253,9 +263,9 @@ func (p *page) FormFields() []string { return formFields() }
 // PageColours are the colours of the waiting page.
 func (p *page) PageColours() []string { return queue.ThemeColours }
 
-// lastChange finds who changed a policy last.
-func (c *Console) lastChange(p *page, pattern queue.Pattern) (*sqlstore.AuditEntry, error) {
-	entries, err := c.o.Store.AuditLog(p.gin.Request.Context(), sqlstore.AuditFilter{Action: "policy", Subject: string(pattern), Most: 1})
+// lastChange finds who changed a policy or a sale last, and how; nil where nobody did.
+func (c *Console) lastChange(p *page, kind, subject string) (*sqlstore.AuditEntry, error) {
+	entries, err := c.o.Store.AuditLog(p.gin.Request.Context(), sqlstore.AuditFilter{Action: kind, Subject: subject, Most: 1})
 	if err != nil || len(entries) == 0 {
 		return nil, err
 	}

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -20,18 +23,88 @@ import (
 	"github.com/sluicehq/sluice/internal/config"
 )
 
-func TestMain(m *testing.M) { browsertest.Main(m) }
+// besides are the tests that run at once: most of their time they wait for a page, not for a processor.
+const besides = "6"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", besides); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	code = max(code, common.end())
+	browsertest.End()
+	os.Exit(code)
+}
 
 const adminToken = "an-admin-token-for-tests-of-the-console"
 
 // rig is a node with its console, the line in this process.
 type rig struct {
-	t       *testing.T
-	node    *app.App
+	t *testing.T
+	*node
+}
+
+// node is what tests share.
+type node struct {
+	app     *app.App
 	console string // http://host:port/admin
 	visitor string // http://host:port
 	client  *http.Client
 	log     *logBuffer
+	grace   time.Duration // of the shutdown
+}
+
+// common is the node that most tests share, each with items and people of its own.
+var common shared
+
+type shared struct {
+	mu   sync.Mutex
+	node *node
+	dir  string
+}
+
+// end stops the node; 1 where it does not stop as it should.
+func (s *shared) end() int {
+	if s.node == nil {
+		return 0
+	}
+	err := errors.Join(s.node.stop(), os.RemoveAll(s.dir))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "the shared node:", err)
+		return 1
+	}
+	return 0
+}
+
+// sharedRig gives the node that most tests share.
+func sharedRig(t *testing.T) *rig {
+	t.Helper()
+	common.mu.Lock()
+	defer common.mu.Unlock()
+	if common.node == nil {
+		dir, err := os.MkdirTemp("", "sluice-console")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := startNode(filepath.Join(dir, "data"), func(c *config.Serve) {
+			c.WebhookNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+			c.AdminURL = &url.URL{Scheme: "http", Host: "localhost:8081"}
+			c.OIDC = config.OIDC{Issuer: "http://127.0.0.1:1", ClientID: "sluice", Scopes: []string{"openid"}, RoleClaim: "groups", Roles: []string{"ops=operator"}}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		common.node, common.dir = n, dir
+	}
+	r := &rig{t, common.node}
+	from := r.log.Len()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("log of the node meanwhile:\n%s", r.log.String()[from:])
+		}
+	})
+	return r
 }
 
 // logBuffer keeps what the node logs.
@@ -46,50 +119,67 @@ func (l *logBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
+func (l *logBuffer) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Len()
+}
+
 func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
 }
 
-func newRig(t *testing.T, with ...func(*config.Serve)) *rig {
+// newRig starts a node of the test's own.
+func newRig(t *testing.T) *rig {
 	t.Helper()
-	public, err := url.Parse("https://wait.shop.example")
+	n, err := startNode(filepath.Join(t.TempDir(), "data"), func(*config.Serve) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, log: new(logBuffer), client: &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256}}}
+	t.Cleanup(func() {
+		if err := n.stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("log of the node:\n%s", n.log)
+		}
+	})
+	return &rig{t, n}
+}
+
+func startNode(dir string, with func(*config.Serve)) (*node, error) {
+	public, err := url.Parse("https://wait.shop.example")
+	if err != nil {
+		return nil, err
+	}
 	cfg := config.Serve{
 		Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", OpsListen: "127.0.0.1:0", PublicURL: public, RedisPrefix: "sluice:",
-		DataDir: filepath.Join(t.TempDir(), "data"), SecretKey: config.Keys{bytes.Repeat([]byte{7}, 32)},
+		DataDir: dir, SecretKey: config.Keys{bytes.Repeat([]byte{7}, 32)},
 		Roles: config.Roles{Gate: true, Scheduler: true, Admin: true}, BootstrapAdminToken: adminToken,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		MoverTick:      250 * time.Millisecond, MaxStreams: 100, NodeID: "node", ShutdownTimeout: 15 * time.Second, AutoMigrate: true,
 	}
-	for _, f := range with {
-		f(&cfg)
-	}
-	r.node, err = app.New(t.Context(), app.Options{Config: cfg, Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	with(&cfg)
+	n := &node{log: new(logBuffer), client: &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256}}, grace: cfg.ShutdownTimeout}
+	n.app, err = app.New(context.Background(), app.Options{Config: cfg, Log: slog.New(slog.NewTextHandler(n.log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	if err := r.node.Start(t.Context()); err != nil {
-		t.Fatal(err)
+	if err := n.app.Start(context.Background()); err != nil {
+		return nil, err
 	}
-	t.Cleanup(func() {
-		r.client.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), cfg.ShutdownTimeout)
-		defer cancel()
-		if err := r.node.Stop(ctx); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-		if t.Failed() {
-			t.Logf("log of the node:\n%s", r.log)
-		}
-	})
-	at := r.node.Addresses()
-	r.console, r.visitor = "http://"+at.Admin+"/admin", "http://"+at.Visitor
-	return r
+	at := n.app.Addresses()
+	n.console, n.visitor = "http://"+at.Admin+"/admin", "http://"+at.Visitor
+	return n, nil
+}
+
+func (n *node) stop() error {
+	n.client.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(context.Background(), n.grace)
+	defer cancel()
+	return n.app.Stop(ctx)
 }
 
 // api calls the admin API and fails the test where it answers no success.
@@ -123,6 +213,17 @@ func (r *rig) api(method, path string, body any) map[string]any {
 	var got map[string]any
 	_ = json.Unmarshal(raw, &got)
 	return got
+}
+
+// as opens a page as somebody of a name and a role, without the login.
+func (r *rig) as(name, role string, o browsertest.Options) *browsertest.Page {
+	r.t.Helper()
+	made := r.api(http.MethodPost, "/tokens", map[string]any{"name": name, "role": role})
+	token, ok := made["token"].(string)
+	if !ok {
+		r.t.Fatalf("no token in %v", made)
+	}
+	return r.open(token, o)
 }
 
 // open opens a page as somebody with a token.

@@ -41,6 +41,8 @@ func (c *Console) table() []route {
 		{"GET", "/policies", viewer, c.policies},
 		{"GET", "/policy", viewer, c.policy},
 		{"POST", "/policy", marketer, c.savePolicy}, // marketer: the waiting page alone
+		{"GET", "/policy/page", viewer, c.waitPage},
+		{"POST", "/policy/page", viewer, c.waitPage}, // shows what stands in a form, and changes nothing
 		{"GET", "/policy/delete", operator, c.askDeletePolicy},
 		{"POST", "/policy/delete", operator, c.deletePolicy},
 

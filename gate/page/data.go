@@ -37,6 +37,7 @@ type Data struct {
 	Moved     int           // percent of the way that an earlier page showed
 	Again     bool          // the place is a new one, in the stead of one that had ended
 	Sample    bool          // shows a state to operators: asks nobody, leads nowhere
+	Scheme    string        // of a sample: light or dark, whatever the screen likes; "" = as the screen likes
 }
 
 // Policy is the content security policy that the page needs: its own styles and script, its own server, the operator's

@@ -22,6 +22,7 @@ var languages = []string{"en", "ko", "ja", "zh", "es", "de", "fr"}
 type Pages struct {
 	catalogue *locale.Catalogue
 	script    map[string]scriptWords // by language
+	style     template.CSS
 	templates *template.Template
 }
 
@@ -42,12 +43,13 @@ func New() (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.style = template.CSS(style)
 	script, err := files.ReadFile("page.js")
 	if err != nil {
 		return nil, err
 	}
 	p.templates, err = template.New("").Funcs(template.FuncMap{
-		"style":  func() template.CSS { return template.CSS(style) },
+		"style":  func() template.CSS { return p.style },
 		"script": func() template.JS { return template.JS(script) },
 	}).ParseFS(files, "*.html")
 	return p, err

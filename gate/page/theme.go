@@ -65,6 +65,16 @@ func theme(colours map[string]string) template.CSS {
 	return template.CSS(b.String())
 }
 
+// inScheme makes styles for one scheme, light or dark, of those that follow the screen's; "" leaves them.
+func inScheme(styles template.CSS, scheme string) template.CSS {
+	dark, known := map[string]string{"light": "@media not all", "dark": "@media all"}[scheme]
+	if !known {
+		return styles
+	}
+	r := strings.NewReplacer("@media(prefers-color-scheme:dark)", dark, "color-scheme:light dark", "color-scheme:"+scheme)
+	return template.CSS(r.Replace(string(styles)))
+}
+
 // putAccent sets what is filled with the accent, what stands on it, and its use as text.
 func putAccent(b *strings.Builder, accent, card, text rgb) {
 	put(b, "accent", accent)

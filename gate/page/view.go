@@ -11,7 +11,7 @@ type view struct {
 	*Data
 	stateWords
 	State   string
-	Theme   template.CSS
+	Style   template.CSS
 	Title   string
 	Message string
 	Number  string // the place in line, "" = not shown
@@ -51,7 +51,7 @@ type state struct {
 func (p *Pages) view(d *Data) *view {
 	w := d.Words
 	v := &view{
-		Data: d, State: stateOf(d.Action, d.Reason), Theme: theme(d.Look.Theme), Waiting: d.Action == "wait",
+		Data: d, State: stateOf(d.Action, d.Reason), Style: inScheme(p.style+theme(d.Look.Theme), d.Scheme), Waiting: d.Action == "wait",
 		Title: localized(d.Look.Title, w.Lang), Message: localized(d.Look.Message, w.Lang), Way: d.Way(),
 	}
 	v.stateWords = wordsOf(w, v.State, d.Drawn)

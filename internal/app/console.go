@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strings"
 
 	"github.com/sluicehq/sluice/admin/console"
 	"github.com/sluicehq/sluice/admin/live"
+	"github.com/sluicehq/sluice/gate/page"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -19,10 +21,19 @@ func (a *App) openConsole() error {
 		Line: a.store.line, Board: a.board, Rising: a.rising, Clock: a.clock.Base,
 		Failed: func(err error) { a.log.Debug("an item could not be read for the console", "err", err) },
 	})
-	var err error
+	pages, err := page.New()
+	if err != nil {
+		return err
+	}
 	a.console, err = console.New(console.Options{
 		Admin: a.admin, Readings: a.readings, Settings: a.settings, Line: a.store.line, Store: a.sql,
 		PublicURL: a.cfg.PublicURL.String(), StoreUp: a.storeUp, Clock: clockOf(a.clock), Log: a.log,
+		PageStates: page.States(),
+		WritePage: func(w io.Writer, s console.Sample) (string, error) {
+			d := pages.Sample(s.Look, s.State, s.Lang, s.Now)
+			d.Nonce, d.Scheme = s.Nonce, s.Scheme
+			return d.Policy(), pages.Write(w, d)
+		},
 	})
 	return err
 }

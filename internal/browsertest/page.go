@@ -97,10 +97,6 @@ func open(tb testing.TB, parent context.Context, o Options, in chromedp.ContextO
 	if o.Phone {
 		sharp = 2
 	}
-	scheme := "light"
-	if o.Dark {
-		scheme = "dark"
-	}
 	if o.Lang == "" {
 		o.Lang = "en"
 	}
@@ -124,11 +120,25 @@ func open(tb testing.TB, parent context.Context, o Options, in chromedp.ContextO
 	})
 	call(set, ctx, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: o.Phone})
 	call(set, ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: o.Zone})
-	call(set, ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-	}})
+	p.Dark(o.Dark)
 	call(set, ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: o.NoScript})
 	return p
+}
+
+// Dark has the reader's system like dark pages, or light ones.
+func (p *Page) Dark(is bool) {
+	p.tb.Helper()
+	scheme := "light"
+	if is {
+		scheme = "dark"
+	}
+	call(func(what string, err error) {
+		if err != nil {
+			p.tb.Fatalf("browsertest: %s: %v", what, err)
+		}
+	}, p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
 }
 
 // call sends a command of the protocol.

@@ -89,6 +89,39 @@ document.addEventListener("click", async (e) => {
   setTimeout(() => (button.textContent = was), 1500);
 });
 
+// --- Fields that another one asks for: data-when="repeat=cron".
+function fit() {
+  for (const part of document.querySelectorAll("[data-when]")) {
+    const [name, value] = part.dataset.when.split("=");
+    part.hidden = part.closest("form").elements[name].value !== value;
+  }
+}
+document.addEventListener("change", fit);
+fit();
+
+// --- The zones that this browser knows, to choose from.
+const zones = byID("zones");
+if (zones) zones.replaceChildren(...Intl.supportedValuesOf("timeZone").map((name) => new Option(name, name)));
+
+// --- The waiting page as the form has it, while it is filled in. A fresh frame each time: loading into one that has been
+// used would make a step of the way back.
+let due = 0;
+for (const kind of ["input", "change"]) {
+  document.addEventListener(kind, (e) => {
+    const form = e.target.closest("form");
+    const name = e.target.name ?? "";
+    if (!form?.querySelector("[data-preview]") || !/wait_page|^(state|page_lang|scheme|logo)$/.test(name)) return;
+    clearTimeout(due);
+    due = setTimeout(() => {
+      const old = form.querySelector("iframe");
+      const fresh = old.cloneNode();
+      fresh.removeAttribute("src");
+      old.replaceWith(fresh);
+      form.requestSubmit(form.querySelector("[data-preview]"));
+    }, 300);
+  });
+}
+
 // --- Buttons that only pages without this script need.
 for (const b of document.querySelectorAll("[data-noscript]")) b.hidden = true;
 
