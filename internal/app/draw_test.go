@@ -27,7 +27,7 @@ func TestADraw(t *testing.T) {
 	order := func(a queue.Action) {
 		t.Helper()
 		report, err := line.Switch(t.Context(), "sku-1", queue.SwitchOrder{
-			Action: a, Limits: limits, Cause: queue.BySale, By: "friday", OpensMS: time.Now().Add(time.Minute).UnixMilli(),
+			Action: a, Limits: limits, Cause: queue.ByOperator, By: "friday", OpensMS: time.Now().Add(time.Minute).UnixMilli(),
 		})
 		if err != nil {
 			t.Fatal(err)
