@@ -30,7 +30,10 @@ func TestTheRealInflowFollowsTheOneSet(t *testing.T) {
 	// The chart has the line of the real inflow in its colour.
 	p.Eventually(`(box => {
 		const canvas = box.querySelector("canvas"), [r, g, b] = getComputedStyle(box.closest(".chart").querySelector(".swatch.real")).color.match(/\d+/g).map(Number);
-		const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+		const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+		const pixels = copy.getContext("2d", { willReadFrequently: true }); // of the page's own the browser warns
+		pixels.drawImage(canvas, 0, 0);
+		const data = pixels.getImageData(0, 0, canvas.width, canvas.height).data;
 		let n = 0;
 		for (let i = 0; i < data.length; i += 4) n += Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 12 && data[i + 3] > 200;
 		return n > 20;
