@@ -218,7 +218,7 @@ func (m *Mover) next(t task, r queue.StepReport, now time.Time) time.Time {
 // one at most two ticks later after the one before than the rate says, and nobody more than a pace after being due, which
 // the bucket holds.
 func (m *Mover) turn(t task, r queue.StepReport, now, at time.Time) time.Time {
-	pace := pace(r.Header.Inflow, m.o.Tick)
+	pace := paceAt(r.Header.Inflow, m.o.Tick)
 	if pace == m.o.Tick {
 		delete(m.paces, t.item)
 		return at
@@ -247,9 +247,9 @@ func (m *Mover) turn(t task, r queue.StepReport, now, at time.Time) time.Time {
 	return at
 }
 
-// pace is the time between two people who go in, in whole ticks: one tick at least, and a second at most, which is what
+// paceAt is the time between two people who go in at an inflow, in whole ticks: one tick at least, and a second at most, which is what
 // the bucket holds.
-func pace(inflow float64, tick time.Duration) time.Duration {
+func paceAt(inflow float64, tick time.Duration) time.Duration {
 	ticks := time.Duration(float64(time.Second)/max(1, inflow)) / tick
 	return max(1, ticks) * tick
 }
