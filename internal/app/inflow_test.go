@@ -165,7 +165,7 @@ func TestAVeryLowRateAndLostAnswers(t *testing.T) {
 func TestTheSilentUseUpNoSlots(t *testing.T) {
 	t.Parallel()
 	if !full {
-		t.Skip("takes most of a minute; the line's own suite does it on a virtual clock. Run by: make cases")
+		t.Skip("SKIPPED: takes most of a minute; the line's own suite does it on a virtual clock. Run by: make cases")
 	}
 	r := newRig(t, 2)
 	r.policy("sku-1", map[string]any{

@@ -52,7 +52,7 @@ func TestWrongClocksMakeNoRush(t *testing.T) {
 func TestEverythingEndsByItself(t *testing.T) {
 	t.Parallel()
 	if !full {
-		t.Skip("takes a minute and a half; the lines' suite does it on a virtual clock. Run by: make cases")
+		t.Skip("SKIPPED: takes a minute and a half; the lines' suite does it on a virtual clock. Run by: make cases")
 	}
 	rigs := map[string]*rig{"redis": newRig(t, 0), "memory": newMemoryRig(t)}
 	for i, c := range []time.Duration{0, -3 * time.Second, time.Hour} {
