@@ -152,7 +152,7 @@ type point struct {
 }
 
 func pointOf(b itemBody, r live.Reading, in float64) point {
-	p := point{T: float64(r.At.UnixMilli()) / 1000, Real: known(in), Traffic: known(r.Requests)}
+	p := point{T: float64(r.At.UnixMilli()) / 1000, Real: known(in), Traffic: known(math.Round(r.Requests))}
 	if r.Live {
 		p.Waiting, p.Running = known(float64(b.Waiting)), known(float64(b.Running))
 	}

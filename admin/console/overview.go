@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"html/template"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -192,7 +193,7 @@ func (c *Console) row(r live.Reading) row {
 	_, policy := c.o.Settings.Now().For(h.Item)
 	w := row{
 		Item: h.Item, State: stateWord(h), Live: r.Live, On: h.On(), Waiting: r.Counts.Waiting, Running: r.Counts.Running,
-		Finished: r.Counts.Finished, Requests: r.Requests, Trigger: policy.TriggerRequests, Set: policy.InflowPerSecond, In: -1,
+		Finished: r.Counts.Finished, Requests: math.Round(r.Requests), Trigger: policy.TriggerRequests, Set: policy.InflowPerSecond, In: -1,
 	}
 	if w.Trigger > 0 && r.Requests > 0 {
 		w.Share = r.Requests / float64(w.Trigger)
