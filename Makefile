@@ -4,7 +4,7 @@ FUZZ    ?= 20000x
 # Where the race detector makes tests too slow to be of use, they run without it; "make race" runs all with it. TIMED run one
 # package after the other, SEEN (browsers, programs) side by side.
 TIMED   := /cmd/|/internal/bench|/internal/demo|/internal/replay
-SEEN    := /admin/console|/gate/page|/deploy/|/examples/
+SEEN    := /dashboards|/admin/console|/gate/page|/deploy/|/examples/
 UNRACED := $(TIMED)|$(SEEN)
 # Nodes that talk to each other in real time: they run with nothing beside them, and raced by "make race".
 NODES   := /internal/app

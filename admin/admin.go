@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"github.com/sluicehq/sluice/admin/webhook"
 	"github.com/sluicehq/sluice/internal/clock"
 	"github.com/sluicehq/sluice/internal/proxies"
@@ -62,6 +64,8 @@ type Options struct {
 	// WebhookNetworks are those that webhooks may lead to beside public addresses.
 	WebhookNetworks []netip.Prefix
 	Log             *slog.Logger // nil = slog.Default()
+	// Around run around each request, before anything else.
+	Around []gin.HandlerFunc
 }
 
 // Admin is the admin API.

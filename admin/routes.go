@@ -105,6 +105,7 @@ func (a *Admin) table() []route {
 // routes makes the handler. It sets no CORS header: browsers of other origins have no business here.
 func (a *Admin) routes() http.Handler {
 	e := problem.NewEngine(a.log)
+	e.Use(a.o.Around...)
 	e.Use(problem.Identify, problem.Requests(slog.LevelInfo), problem.Recover, problem.Bound, noStore)
 	for _, r := range a.table() {
 		if r.least == anybody {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests need beside Go: redis-server 7.0 or newer, Postgres 13 or newer, Chromium, nginx, Caddy (built from
+# Installs what the tests need beside Go: redis-server 7.0 or newer, Postgres 13 or newer, Chromium, nginx, Prometheus, Caddy (built from
 # its Go module into bin/test), and the npm packages of the tests that run JavaScript. It says what it installs, starts no
 # service, and does nothing where all are there.
 set -euo pipefail
@@ -20,6 +20,9 @@ postgres() { # Postgres' major version, 0 = none; Debian keeps it out of PATH
 	echo 0
 }
 
+root=""
+[ "$(id -u)" -eq 0 ] || root=sudo
+
 missing=()
 if [ "$(redis)" = 0 ]; then missing+=(redis-server); fi
 if [ "$(postgres)" = 0 ]; then missing+=(postgresql); fi
@@ -27,8 +30,6 @@ if ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; th
 if ! PATH="$PATH:/usr/sbin" command -v nginx >/dev/null; then missing+=(nginx); fi
 
 if [ ${#missing[@]} -gt 0 ]; then
-	root=""
-	[ "$(id -u)" -eq 0 ] || root=sudo
 	if command -v apt-get >/dev/null; then
 		echo "installing ${missing[*]} with apt-get (no service is started; the tests start their own)"
 		# A policy of 101 keeps a package from starting a service, where there is no policy yet; this setting keeps
@@ -63,6 +64,21 @@ fi
 if [ "$(postgres)" -lt 13 ]; then
 	echo "Postgres $(postgres) is too old: the tests need 13 or newer" >&2
 	exit 1
+fi
+
+# Prometheus and promtool alone, without the pages that Debian's package draws in.
+if ! command -v prometheus >/dev/null && [ ! -x bin/test/prometheus ]; then
+	if command -v apt-get >/dev/null; then
+		echo "putting Debian's prometheus and promtool into bin/test"
+		mkdir -p bin/test
+		into="$PWD/bin/test"
+		at="$(mktemp -d)"
+		(cd "$at" && { apt-get download -qq prometheus >/dev/null 2>&1 || { $root apt-get update -qq && apt-get download -qq prometheus >/dev/null; }; } &&
+			dpkg-deb -x prometheus_*.deb . && cp usr/bin/prometheus usr/bin/promtool "$into/")
+		rm -rf "$at"
+	else
+		brew install -q prometheus
+	fi
 fi
 
 # The site's side of the connector tests, and what the client for TypeScript is checked with.

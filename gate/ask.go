@@ -51,6 +51,9 @@ func (g *Gate) fromStore(ctx context.Context, q *question, h queue.Header, again
 			show = shown(a.Position, t.ShownMost)
 		}
 		g.placed(q, &v, a.Score, show, show == a.Position && show > 0, reply.NowMS)
+		if a.New && v.eta.Known {
+			g.etas.told(q.item, q.who.id(), v.eta.Wait, reply.NowMS)
+		}
 		return v, nil
 	case queue.Full:
 		v := rejects(QueueFull, h, retryFull)
@@ -124,6 +127,9 @@ func (g *Gate) inside(q *question, h queue.Header, reply batch.Reply) verdict {
 		w := verdict{action: Wait, reason: q.waits(h.State), header: h, waiting: v.waiting}
 		g.placed(q, &w, 0, 1, false, reply.NowMS)
 		return w
+	}
+	if told, took, ok := g.etas.letIn(q.item, q.who.id(), a.AdmittedMS); ok {
+		g.Recorder.Told(told, took)
 	}
 	if !reply.Answer.New {
 		g.endPlace(q, h, reply.Answer.Score, reply.NowMS)

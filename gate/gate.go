@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gin-gonic/gin"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/sluicehq/sluice/detector"
@@ -67,12 +68,30 @@ type Recorder interface {
 	Check(item queue.Item, action Action, reason Reason)
 	// Shed is called for each event stream that found no room.
 	Shed()
+	// Told is called for some of those who were let in: how long they were told to wait when they joined, and how long
+	// they did.
+	Told(told, took time.Duration)
 }
+
+// Traces makes the spans of visitors' requests.
+type Traces interface {
+	// Visit is called once it is known who asks, with the line that the visitor stands or will stand in (generation 0 =
+	// none), before anything is asked of the store. It may put another context into the request.
+	Visit(r *http.Request, item queue.Item, v queue.Visitor, g queue.Generation)
+	// Said is called with each verdict.
+	Said(ctx context.Context, action, reason string)
+}
+
+type untraced struct{}
+
+func (untraced) Visit(*http.Request, queue.Item, queue.Visitor, queue.Generation) {}
+func (untraced) Said(context.Context, string, string)                             {}
 
 type silent struct{}
 
 func (silent) Check(queue.Item, Action, Reason) {}
 func (silent) Shed()                            {}
+func (silent) Told(_, _ time.Duration)          {}
 
 // Options configures a Gate. Line, Asks, Beats, Board, Settings, Counter, Trips and Keys are required; the zero value
 // of every other field is its default.
@@ -107,7 +126,10 @@ type Options struct {
 	Told     func(item queue.Item, untilMS int64)
 	Ready    func() bool // whether the node can serve, beside having settings and not draining; nil = while Synced
 	Recorder Recorder
-	Log      *slog.Logger // nil = slog.Default()
+	Traces   Traces // nil = nothing is traced
+	// Around run around each request, before anything else.
+	Around []gin.HandlerFunc
+	Log    *slog.Logger // nil = slog.Default()
 }
 
 // Gate answers visitors. It is safe for use by many goroutines.
@@ -126,6 +148,7 @@ type Gate struct {
 	tables      looks[queue.Table]
 	heads       looks[queue.Head]
 	flows       flows
+	etas        etas
 	globs       globs
 	activations singleflight.Group
 
@@ -185,6 +208,9 @@ func New(o Options) (*Gate, error) {
 	if o.Recorder == nil {
 		o.Recorder = silent{}
 	}
+	if o.Traces == nil {
+		o.Traces = untraced{}
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -226,6 +252,9 @@ func (g *Gate) SetPassKeys(signing *pass.Key, all *pass.Keys) {
 
 // Drain makes the node unready and ends its event streams, whose pages go on at other nodes. Calling it twice is safe.
 func (g *Gate) Drain() { g.drain.Do(func() { close(g.draining) }) }
+
+// Streams is how many event streams are open.
+func (g *Gate) Streams() int64 { return g.streams.Load() }
 
 // nowMS is the store's clock.
 func (g *Gate) nowMS() int64 { return g.Clock.Now().UnixMilli() }

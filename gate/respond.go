@@ -70,6 +70,7 @@ func (g *Gate) answer(c *gin.Context, q *question, v *verdict, back string) {
 // waiting page. Headers are set here, so before any body.
 func (g *Gate) settle(h http.Header, r *http.Request, q *question, v *verdict, back string) reply {
 	w := q.who
+	g.Traces.Said(r.Context(), string(v.action), string(v.reason))
 	rep := reply{item: q.item, verdict: v}
 	if v.action == Pass && !v.unmarked && !q.peek && !q.stream && !q.asset {
 		if w.jar != nil {

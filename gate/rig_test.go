@@ -124,6 +124,8 @@ func (c *tally) Check(_ queue.Item, a Action, r Reason) {
 	c.counts[string(a)+"/"+string(r)]++
 }
 
+func (c *tally) Told(_, _ time.Duration) {}
+
 func (c *tally) Shed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

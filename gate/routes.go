@@ -18,6 +18,7 @@ var openAPI []byte
 // engine has every address of the visitor listener.
 func (g *Gate) engine() *gin.Engine {
 	e := problem.NewEngine(g.Log)
+	e.Use(g.Around...)
 	e.Use(problem.Identify, problem.Requests(slog.LevelDebug), problem.Recover, problem.Bound, unstored)
 	e.NoMethod(g.otherMethod)
 
@@ -65,6 +66,14 @@ func (g *Gate) engine() *gin.Engine {
 		e.HEAD(path, h)
 	}
 	return e
+}
+
+// Routes are those that most visitors' requests go to, as the router writes them.
+func Routes() []string {
+	return []string{
+		"/v1/items/:item/check", "/v1/items/:item/status", "/v1/items/:item/events", "/v1/items/:item/place", "/v1/items/:item/finish",
+		"/wait/:item", "/v1/authorize", "/v1/authorize/*path", "/v1/passes/renew",
+	}
 }
 
 // unstored keeps every visitor answer out of all caches; the few that may be kept say so themselves.

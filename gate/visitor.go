@@ -99,7 +99,27 @@ func (g *Gate) identify(r *http.Request, q *question, page bool) error {
 	} else if w.visitor.Renew(q.nowMS) {
 		w.token = ""
 	}
+	g.Traces.Visit(r, q.item, w.id(), g.lineOf(q))
 	return nil
+}
+
+// lineOf is the generation in whose line the visitor of a question stands, has just stood, or is about to stand; 0 = none.
+// One who has been inside for a while waits for nothing.
+func (g *Gate) lineOf(q *question) queue.Generation {
+	w := q.who
+	if t := w.ticket.Place.Generation; t != 0 {
+		return t
+	}
+	if w.pass.IssuedMS != 0 {
+		if q.nowMS-w.pass.IssuedMS < min(q.limits.ClaimMS, 60_000) {
+			return w.pass.Generation
+		}
+		return 0
+	}
+	if h := g.Board.Get(q.item); h.On() {
+		return h.Generation
+	}
+	return 0
 }
 
 // user gives the user that a server asks for, if the request names one.

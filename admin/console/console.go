@@ -19,6 +19,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gin-gonic/gin"
+
 	"github.com/sluicehq/sluice/admin"
 	"github.com/sluicehq/sluice/admin/live"
 	"github.com/sluicehq/sluice/internal/clock"
@@ -57,6 +59,8 @@ type Options struct {
 	StoreUp    func() bool  // nil = always
 	Clock      clock.Clock  // nil = clock.System
 	Log        *slog.Logger // nil = slog.Default()
+	// Around is run around each request, before anything else.
+	Around []gin.HandlerFunc
 }
 
 // Console serves the pages.

@@ -79,6 +79,7 @@ func (c *Console) table() []route {
 // routes makes the handler.
 func (c *Console) routes() http.Handler {
 	e := problem.NewEngine(c.o.Log)
+	e.Use(c.o.Around...)
 	e.Use(problem.Identify, problem.Requests(slog.LevelInfo), problem.Recover, problem.Bound, secure)
 	e.GET(base+"/assets/:version/*name", c.assets.serve)
 	e.GET("/", func(g *gin.Context) { g.Redirect(http.StatusFound, base+"/") })

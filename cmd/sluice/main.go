@@ -27,6 +27,7 @@ type commands struct {
 	Token   tokenCmd   `cmd:"" help:"Make, list and delete API tokens."`
 	User    userCmd    `cmd:"" help:"Make, list and remove the people who sign in."`
 	Key     keyCmd     `cmd:"" help:"List and rotate the keys of passes; id and secret of connectors."`
+	Health  healthCmd  `cmd:"" help:"Ask a node whether it can serve; fails where it cannot."`
 	Bench   benchCmd   `cmd:"" help:"Measure: load against nodes and a store that it starts, beside a bare server."`
 }
 

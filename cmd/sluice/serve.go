@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicehq/sluice/internal/app"
 	"github.com/sluicehq/sluice/internal/config"
+	"github.com/sluicehq/sluice/internal/telemetry"
 )
 
 // serveCmd runs a node until SIGTERM or SIGINT.
@@ -24,12 +25,16 @@ func (c *serveCmd) Run() error {
 		return err
 	}
 	config.TuneGC()
-	log := cfg.Logger(os.Stderr)
-	slog.SetDefault(log)
-
 	ctx, asked := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer asked()
-	node, err := app.New(ctx, app.Options{Config: cfg, Log: log})
+	export, err := telemetry.OpenExport(ctx, cfg.NodeID, cfg.TraceSampleRatio)
+	if err != nil {
+		return err
+	}
+	log := cfg.Logger(os.Stderr, export.LogHandler())
+	slog.SetDefault(log)
+	export.Quiet(log)
+	node, err := app.New(ctx, app.Options{Config: cfg, Log: log, Export: export})
 	if err != nil {
 		return err
 	}

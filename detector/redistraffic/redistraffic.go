@@ -23,6 +23,9 @@ var countSource string
 
 var countScript = redisline.NewScript(countSource, "windows", "turns")
 
+// Scripts names the scripts by their digests.
+func Scripts() map[string]string { return map[string]string{countScript.Hash(): "count"} }
+
 // mostInPipe is how many samples go out in one round trip.
 const mostInPipe = 100
 

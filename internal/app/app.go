@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"github.com/sluicehq/sluice/admin"
 	"github.com/sluicehq/sluice/admin/console"
 	"github.com/sluicehq/sluice/admin/live"
@@ -37,6 +39,8 @@ type Options struct {
 	Config config.Serve
 	Clock  clock.Clock  // the machine's clock; nil = the system's
 	Log    *slog.Logger // nil = slog.Default()
+	// Export sends traces, logs and metrics elsewhere, until the node stops; nil = nothing is sent.
+	Export *telemetry.Export
 }
 
 // App is one node. New puts it together, Start starts it, Stop ends it.
@@ -60,19 +64,22 @@ type App struct {
 	fleet    *fleet
 	probe    *probe
 	metrics  *telemetry.Metrics
+	export   *telemetry.Export
+	traces   *telemetry.Tracer // nil = nothing is traced
 	gate     *gate.Gate
 	events   *admin.Events
 
-	published *redissettings.Store // nil without Redis
-	sql       *sqlstore.Store      // nil without the admin role
-	admin     *admin.Admin         // likewise
-	readings  *live.Readings       // likewise
-	console   *console.Console     // likewise
-	lock      *os.File             // of the data folder, without Redis
+	published   *redissettings.Store // nil without Redis
+	sql         *sqlstore.Store      // nil without the admin role
+	admin       *admin.Admin         // likewise
+	readings    *live.Readings       // likewise
+	console     *console.Console     // likewise
+	aroundAdmin []gin.HandlerFunc    // likewise
+	lock        *os.File             // of the data folder, without Redis
 
 	passKeys  atomic.Pointer[[]int64] // by number, the one that signs first
 	connector connector
-	started   time.Time
+	started   time.Time   // by this machine's clock
 	dirty     atomic.Bool // there is something new for the queues' file
 	looks     atomic.Int64
 	skewed    atomic.Bool
@@ -87,9 +94,10 @@ type App struct {
 // admin role. The error names the setting that is wrong.
 func New(ctx context.Context, o Options) (*App, error) {
 	a := &App{
-		cfg: o.Config, log: o.Log, clock: &clock.Store{Base: o.Clock},
+		cfg: o.Config, log: o.Log, export: o.Export, traces: o.Export.Tracer(), clock: &clock.Store{Base: o.Clock},
 		settings: &settings.Holder{}, board: &queue.Board{}, events: &admin.Events{}, flushed: make(chan struct{}),
 	}
+	a.started = a.clock.Now()
 	if a.log == nil {
 		a.log = slog.Default()
 	}
@@ -127,25 +135,25 @@ func (a *App) build(ctx context.Context) error {
 		})
 	}
 	a.assemble()
+	if err := a.openMetrics(); err != nil {
+		return err
+	}
 	if err := a.loadSettings(); err != nil {
 		return err
 	}
 	if err := a.loadBoard(ctx); err != nil {
 		return err
 	}
-	var err error
-	if a.metrics, err = telemetry.New(telemetry.Sources{
-		StoreUp: a.storeUp, ClockSkew: a.clock.Skew, DroppedCounts: a.flusher.Dropped, DroppedBeats: a.beats.Dropped, Queues: a.board.On,
-		SettingsVersion: func() int64 { return a.settings.Now().Version() }, DeadLetters: a.deadLetters(),
-	}); err != nil {
-		return err
-	}
 	if a.cfg.Roles.Admin {
+		a.aroundAdmin = a.around(a.metrics.Requests("admin"), false, true)
 		if err := a.openAdmin(ctx); err != nil {
 			return err
 		}
 	}
-	return a.openGate()
+	if err := a.openGate(); err != nil {
+		return err
+	}
+	return a.export.SendMetrics(ctx, a.metrics.Gatherer())
 }
 
 // assemble joins the parts that move the line.
@@ -165,14 +173,30 @@ func (a *App) assemble() {
 	a.counter = detector.NewCounter()
 	a.share = scheduler.NewShare(a.cfg.NodeID)
 	a.flusher = detector.NewFlusher(detector.FlusherOptions{
-		Counter: a.counter, Traffic: mendingTraffic{a.store.traffic, a.healed}, Limits: a.limits, Node: a.cfg.NodeID, Nodes: a.share.Nodes, Clock: a.clock,
+		Counter: a.counter, Traffic: countedTraffic{mendingTraffic{a.store.traffic, a.healed}, a}, Limits: a.limits, Node: a.cfg.NodeID, Nodes: a.share.Nodes, Clock: a.clock,
 		Seen: a.seen, Failed: func(err error) { a.log.Debug("traffic not counted", "err", err) },
 	})
 	a.mover = scheduler.NewMover(scheduler.MoverOptions{
-		Line: a.healed, Board: a.board, Limits: a.limits, Share: a.share, Clock: a.clock, Tick: a.cfg.MoverTick,
+		Line: tracedSteps{a.healed, a.traces}, Board: a.board, Limits: a.limits, Share: a.share, Clock: a.clock, Tick: a.cfg.MoverTick,
 		Did: a.stepped, Failed: a.stepFailed,
 	})
 	a.probe = &probe{ping: a.ping, Down: a.storeDown, Up: a.storeCameUp}
+}
+
+// openMetrics makes what everything that happens is counted in.
+func (a *App) openMetrics() error {
+	var err error
+	if a.metrics, err = telemetry.New(telemetry.Sources{
+		StoreUp: a.storeUp, ClockSkew: a.clock.Skew, DroppedCounts: a.flusher.Dropped, DroppedBeats: a.beats.Dropped, Queues: a.board.On,
+		SettingsVersion: func() int64 { return a.settings.Now().Version() }, DeadLetters: a.deadLetters(),
+		Streams: func() int64 { return a.gate.Streams() }, Sales: a.salesDue, KeyEnds: a.keyEnds, DroppedSpans: a.export.Dropped,
+	}); err != nil {
+		return err
+	}
+	if a.store.client != nil {
+		a.store.client.AddHook(a.metrics.StoreHook(storeScripts()))
+	}
+	return nil
 }
 
 func (a *App) openKeys() error {
@@ -235,10 +259,10 @@ func (a *App) openAdmin(ctx context.Context) error {
 		return err
 	}
 	o := admin.Options{
-		Store: a.sql, Settings: a.settings, Keys: a.keys, Line: telling{mending{a.store.line, a.healed}, a.endedByHand}, Board: a.board, Clock: a.clock,
+		Store: a.sql, Settings: a.settings, Keys: a.keys, Line: traced{telling{mending{a.store.line, a.healed}, a.endedByHand}, a.traces}, Board: a.board, Clock: a.clock,
 		Events: a.events, Reserved: a.active, UserVisitor: a.keys.UserVisitor, FindRef: a.store.line.FindRef, Seen: a.seen,
 		BootstrapToken: string(a.cfg.BootstrapAdminToken), URL: a.cfg.AdminURL, Proxies: a.cfg.TrustedProxies,
-		WebhookNetworks: a.cfg.WebhookNetworks, Log: a.log,
+		WebhookNetworks: a.cfg.WebhookNetworks, Log: a.log, Around: a.aroundAdmin,
 	}
 	if a.published != nil {
 		o.Publisher = a.published
@@ -262,11 +286,12 @@ func (a *App) openGate() error {
 		streams = gate.NoStreams
 	}
 	a.gate, err = gate.New(gate.Options{
-		Line: telling{mending{a.store.line, a.healed}, a.endedByVisitor}, Asks: a.asks, Beats: a.beats, Board: a.board, Settings: a.settings,
+		Line: traced{telling{mending{a.store.line, a.healed}, a.endedByVisitor}, a.traces}, Asks: tracedAsks{a.asks, a.traces}, Beats: a.beats, Board: a.board, Settings: a.settings,
 		Counter: a.counter, Trips: a.flusher, Keys: a.keys, Clock: a.clock, Patterns: patterns,
 		PublicURL: a.cfg.PublicURL.String(), CookieDomain: a.cfg.CookieDomain, PassCookie: a.cfg.PassCookie,
 		TrustedProxies: a.cfg.TrustedProxies, MaxStreams: streams,
 		Connector: a.connector.get, StoreUp: a.storeUp, Synced: a.synced, Ready: a.looked, Told: a.healed.Told, Recorder: recorder{a.metrics}, Log: a.log,
+		Around: a.around(a.metrics.Requests("visitor", gate.Routes()...), true, false), Traces: a.traces,
 	})
 	if err == nil {
 		a.takePassKeys()

@@ -27,7 +27,7 @@ func (a *App) openConsole() error {
 	}
 	a.console, err = console.New(console.Options{
 		Admin: a.admin, Readings: a.readings, Settings: a.settings, Line: a.store.line, Store: a.sql,
-		PublicURL: a.cfg.PublicURL.String(), StoreUp: a.storeUp, Clock: clockOf(a.clock), Log: a.log,
+		PublicURL: a.cfg.PublicURL.String(), StoreUp: a.storeUp, Clock: clockOf(a.clock), Log: a.log, Around: a.aroundAdmin,
 		PageStates: page.States(),
 		WritePage: func(w io.Writer, s console.Sample) (string, error) {
 			d := pages.Sample(s.Look, s.State, s.Lang, s.Now)

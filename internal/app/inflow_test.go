@@ -61,7 +61,7 @@ func TestAnyInflowIsTheOneThatWasSet(t *testing.T) {
 		}
 	}
 	for i, n := range r.nodes {
-		if log := strings.ToLower(n.log.String()); strings.Contains(log, "script") || strings.Contains(log, `"level":"error"`) {
+		if log := strings.ToLower(n.log.String()); strings.Contains(log, "script") || strings.Contains(log, `"severitytext":"error"`) {
 			t.Errorf("log of node %d: %s", i, log)
 		}
 	}

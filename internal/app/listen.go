@@ -73,6 +73,7 @@ func (a *App) open(flag, addr string, h http.Handler) (net.Addr, error) {
 // ops serves what only operators may reach.
 func (a *App) ops() http.Handler {
 	e := problem.NewEngine(a.log)
+	e.Use(a.around(a.metrics.Requests("ops"), true, false)...)
 	e.Use(problem.Identify, problem.Requests(slog.LevelDebug), problem.Recover, problem.Bound)
 	for path, h := range map[string]http.Handler{
 		"/healthz": http.HandlerFunc(a.gate.Health),

@@ -13,13 +13,14 @@ import (
 
 // The paces of what recurs.
 const (
-	beatsEvery  = time.Second            // heartbeats and renewals are sent
-	keepEvery   = time.Second            // the queues' file is written, where there is something new
-	keysEvery   = 500 * time.Millisecond // the keys of passes are looked at
-	tidyEvery   = 10 * time.Second       // what is over is forgotten
-	modesEvery  = time.Second            // queues are turned on and off as the modes say
-	salesEvery  = 100 * time.Millisecond // steps of sales that are due are done
-	risingEvery = 2 * time.Second        // admin nodes are told of rising traffic
+	beatsEvery     = time.Second            // heartbeats and renewals are sent
+	keepEvery      = time.Second            // the queues' file is written, where there is something new
+	keysEvery      = 500 * time.Millisecond // the keys of passes are looked at
+	tidyEvery      = 10 * time.Second       // what is over is forgotten
+	modesEvery     = time.Second            // queues are turned on and off as the modes say
+	salesEvery     = 100 * time.Millisecond // steps of sales that are due are done
+	risingEvery    = 2 * time.Second        // admin nodes are told of rising traffic
+	exportPatience = time.Second            // for what is left to send at the end
 	// offFor is how long a queue that is off is remembered by nodes: as long as a pass may live.
 	offFor = 24 * time.Hour
 	// seriesFor is how long an item's numbers are shown after this node's last step of it.
@@ -33,7 +34,6 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.cancel = cancel
-	a.started = time.Now()
 	a.cron = scheduler.NewCron(a.log)
 	if a.store.client != nil {
 		a.loop(func() { a.probe.Run(run) })
@@ -156,15 +156,18 @@ func (a *App) Stop(ctx context.Context) error {
 	a.loops.Wait()
 	a.dirty.Store(true)
 	a.keep()
+	// What a receiver does not take within a moment is not worth waiting for: shutting down must not hang on it.
+	sent, stop := context.WithTimeout(context.WithoutCancel(ctx), exportPatience)
+	defer stop()
+	if exportErr := a.export.Stop(sent); exportErr != nil {
+		a.log.Warn("not all telemetry was sent", "err", exportErr)
+	}
 	return errors.Join(err, a.close())
 }
 
 // close lets go of what New opened.
 func (a *App) close() error {
 	var errs []error
-	if a.metrics != nil {
-		errs = append(errs, a.metrics.Stop(context.Background()))
-	}
 	if a.sql != nil {
 		errs = append(errs, a.sql.Close())
 	}

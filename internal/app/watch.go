@@ -41,6 +41,9 @@ func (a *App) changed(old, now queue.Header) {
 	a.dirty.Store(true)
 	for _, kind := range kinds(old, now) {
 		h := now
+		if kind == admin.QueueActivated {
+			a.activated(now)
+		}
 		if kind == admin.QueueReleased && old.On() {
 			h.Generation = old.Generation
 		}
@@ -132,13 +135,31 @@ func (a *App) stepped(r queue.StepReport, lag time.Duration) {
 	if len(r.Admitted) > 0 {
 		a.gate.Moved(r.Header.Item)
 	}
-	a.metrics.Stepped(r, a.limits(r.Header.Item).Trigger.Requests, lag, time.Now())
+	a.metrics.Stepped(r, a.limits(r.Header.Item), lag, time.Now(), a.waited(r))
 	if a.store.client == nil {
 		a.clock.Saw(r.NowMS, time.UnixMilli(r.NowMS))
 	}
 }
 
+// waited makes the span of each wait that a step has ended, and gives the traces of those that are sampled; nil where nothing
+// is traced.
+func (a *App) waited(r queue.StepReport) []string {
+	if a.traces == nil || len(r.Admitted) == 0 {
+		return nil
+	}
+	ids, now := make([]string, len(r.Admitted)), time.UnixMilli(r.NowMS)
+	for i, in := range r.Admitted {
+		from := queue.ScoreTime(in.Score)
+		if from.IsZero() {
+			from = time.UnixMilli(r.Header.ActivatedMS) // drawn by lot: since people gathered
+		}
+		ids[i] = a.traces.Waited(r.Header.Item, in.Visitor, r.Header.Generation, from, now)
+	}
+	return ids
+}
+
 func (a *App) stepFailed(item queue.Item, err error) {
+	a.metrics.StepFailed()
 	if _, told := a.failing.LoadOrStore(item, true); !told && a.storeUp() {
 		a.log.Error("steps fail", "item", item, "err", err)
 	}

@@ -32,6 +32,7 @@ func (n *node) live(ctx context.Context) (l live, err error) {
 func (n *node) setPolicy(ctx context.Context, shop string) error {
 	fields := maps.Clone(policy)
 	fields["return_origins"] = []string{shop}
+	fields["max_active_users"] = n.limit
 	return n.call(ctx, http.MethodPatch, "/policies/"+item, fields, &struct{}{})
 }
 

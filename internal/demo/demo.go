@@ -25,6 +25,17 @@ type Options struct {
 	Free  bool                  // any free ports, instead of the usual ones where those are free
 	Ready func(Addresses)       // called once the addresses can be opened; may be nil
 	Stay  func(context.Context) // called at the end, before everything stops; nil = do not stay
+	// Against are nodes that run already, which the crowd comes to in place of one of its own; nil = none.
+	Against *Nodes
+}
+
+// Nodes are where nodes that run already are reached.
+type Nodes struct {
+	Public, Admin string // http://host:port, as this process reaches them
+	Token         string // an API token that may write policies
+	ShopListen    string // host:port of the shop
+	ShopURL       string // what visitors' browsers see of it
+	Limit         int    // most people inside at once; 0 = no limit
 }
 
 // Addresses are what a person opens while it runs.
@@ -49,31 +60,26 @@ var policy = map[string]any{
 
 // Run shows it, and returns when it is over, everything stopped and every file gone.
 func Run(ctx context.Context, o Options) (err error) {
-	dir, err := os.MkdirTemp("", "sluice-demo-")
+	door, n, err := open(ctx, o)
 	if err != nil {
 		return err
-	}
-	defer os.RemoveAll(dir)
-
-	door, err := listen(o.Free, 8090)
-	if err != nil {
-		return err
-	}
-	n, err := startNode(ctx, o.Free, filepath.Join(dir, "data"))
-	if err != nil {
-		return errors.Join(err, door.Close())
 	}
 	defer func() { err = errors.Join(err, n.stop()) }()
 	s, err := openShop(door, n)
 	if err != nil {
 		return errors.Join(err, door.Close())
 	}
+	if o.Against != nil {
+		s.url = o.Against.ShopURL
+	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err := n.setPolicy(ctx, s.url); err != nil {
 		return err
 	}
 	at := Addresses{Shop: s.url + productPath, Wait: n.public + "/wait/" + item + "?return=" + url.QueryEscape(s.url+productPath)}
-	if at.Console, err = n.loginLink(ctx); err != nil {
+	if o.Against != nil {
+		at.Console = n.admin + "/admin/items/" + item // its people have their own ways in
+	} else if at.Console, err = n.loginLink(ctx); err != nil {
 		return err
 	}
 	if o.Ready != nil {
@@ -88,11 +94,40 @@ func Run(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// node is a node in this process, and how to speak to it.
+// open opens the shop's door, and starts a node, or finds those that run already.
+func open(ctx context.Context, o Options) (net.Listener, *node, error) {
+	if to := o.Against; to != nil {
+		door, err := net.Listen("tcp", to.ShopListen)
+		return door, &node{public: to.Public, admin: to.Admin, token: to.Token, limit: to.Limit, http: client()}, err
+	}
+	door, err := listen(o.Free, 8090)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "sluice-demo-")
+	if err != nil {
+		return nil, nil, errors.Join(err, door.Close())
+	}
+	n, err := startNode(ctx, o.Free, filepath.Join(dir, "data"))
+	if err != nil {
+		return nil, nil, errors.Join(err, door.Close(), os.RemoveAll(dir))
+	}
+	n.dir = dir
+	return door, n, nil
+}
+
+// client speaks to nodes.
+func client() *http.Client {
+	return &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+}
+
+// node is a node, and how to speak to it.
 type node struct {
-	app           *app.App
-	public, admin string // http://host:port
+	app           *app.App // nil = not in this process
+	dir           string   // its folder, likewise
+	public, admin string   // http://host:port
 	token         string
+	limit         int // most people inside at once; 0 = no limit
 	http          *http.Client
 }
 
@@ -126,15 +161,18 @@ func startNode(ctx context.Context, free bool, dir string) (*node, error) {
 	}
 	return &node{
 		app: a, public: f.PublicURL, admin: "http://" + f.AdminListen, token: f.BootstrapAdminToken,
-		http: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+		http: client(),
 	}, nil
 }
 
 func (n *node) stop() error {
+	n.http.CloseIdleConnections()
+	if n.app == nil {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	n.http.CloseIdleConnections()
-	return n.app.Stop(ctx)
+	return errors.Join(n.app.Stop(ctx), os.RemoveAll(n.dir))
 }
 
 // listen takes the usual port where it can be had, else, or where free is set, any.

@@ -142,6 +142,9 @@ func Of(err error) Problem {
 	return p
 }
 
+// CodeOf is the code of the problem that a request was answered with, "" where it was not.
+func CodeOf(c *gin.Context) string { return c.GetString(codeKey) }
+
 // Handle makes a gin handler of one that returns its error. It alone answers the error and logs it, once.
 func Handle(h func(*gin.Context) error) gin.HandlerFunc {
 	return func(c *gin.Context) {

@@ -1,16 +1,21 @@
 package telemetry
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
+	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sluicehq/sluice/internal/telemetry/series"
 	"github.com/sluicehq/sluice/queue"
 )
+
+// mostItems bounds the items that have series of their own; the others are gathered under series.OtherItem.
+const mostItems = 100
+
+// traceLabel is the label of exemplars that names a trace.
+const traceLabel = "trace_id"
 
 // itemNumbers are what the steps of one item told last.
 type itemNumbers struct {
@@ -19,18 +24,22 @@ type itemNumbers struct {
 	books    queue.Counts // what happened while the item had series of its own, over all generations
 	shown    bool         // it has series of its own; else what happens is the others'
 	requests float64
-	trigger  int64
+	limits   queue.Limits
 	at       time.Time
 }
 
 // Stepped takes over what a step of an item told. The node that steps an item shows its numbers, so that sums over
-// nodes are true.
-func (m *Metrics) Stepped(r queue.StepReport, trigger int64, lag time.Duration, now time.Time) {
-	ctx := context.Background()
-	m.lag.Record(ctx, lag.Seconds())
-	for _, in := range r.Admitted {
+// nodes are true. Traces are those of the visitors admitted, "" = not sampled; nil = none is.
+func (m *Metrics) Stepped(r queue.StepReport, limits queue.Limits, lag time.Duration, now time.Time, traces []string) {
+	m.lag.Observe(lag.Seconds())
+	for i, in := range r.Admitted {
 		if at := queue.ScoreTime(in.Score); !at.IsZero() {
-			m.wait.Record(ctx, max(0, time.UnixMilli(r.NowMS).Sub(at).Seconds()))
+			took := max(0, time.UnixMilli(r.NowMS).Sub(at).Seconds())
+			if traces != nil && traces[i] != "" {
+				m.wait.(prometheus.ExemplarObserver).ObserveWithExemplar(took, prometheus.Labels{traceLabel: traces[i]})
+			} else {
+				m.wait.Observe(took)
+			}
 		}
 	}
 	m.mu.Lock()
@@ -49,7 +58,7 @@ func (m *Metrics) Stepped(r queue.StepReport, trigger int64, lag time.Duration, 
 	} else {
 		m.others = plus(m.others, happened)
 	}
-	n.header, n.counts, n.trigger, n.at = r.Header, r.Counts, trigger, now
+	n.header, n.counts, n.limits, n.at = r.Header, r.Counts, limits, now
 	if r.Requests >= 0 {
 		n.requests = r.Requests
 	}
@@ -65,6 +74,7 @@ func (m *Metrics) Keep(since time.Time, mine func(queue.Item) bool) {
 			delete(m.items, item)
 		}
 	}
+	m.traffic.keep(since)
 }
 
 func plus(a, b queue.Counts) queue.Counts {
@@ -85,91 +95,69 @@ func minus(a, b queue.Counts) queue.Counts {
 
 // perItem is a number of each item.
 type perItem struct {
-	name, help string
-	counter    bool
-	read       func(*itemNumbers) float64
+	series.Metric
+	read func(*itemNumbers) float64
+	more []string // values of the labels beside the item
 }
 
 var itemMetrics = []perItem{
-	{"sluice_queue_state", "State of the item's queue: 0 off, 1 prequeue, 2 open, 3 paused, 4 closed.", false,
-		func(n *itemNumbers) float64 { return float64(n.header.State) }},
-	{"sluice_waiting", "Visitors in line.", false, func(n *itemNumbers) float64 { return float64(n.counts.Waiting) }},
-	{"sluice_running", "Visitors let in whose claim or session has not ended.", false, func(n *itemNumbers) float64 { return float64(n.counts.Running) }},
-	{"sluice_reserved", "Visitors known to be inside but not in running.", false, func(n *itemNumbers) float64 { return float64(n.counts.Reserved) }},
-	{"sluice_finished", "Sessions that have ended.", true, func(n *itemNumbers) float64 { return float64(n.books.Finished) }},
-	{"sluice_admitted", "Visitors let in.", true, func(n *itemNumbers) float64 { return float64(n.books.Admitted) }},
-	{"sluice_joined", "New places.", true, func(n *itemNumbers) float64 { return float64(n.books.Joined) }},
-	{"sluice_no_show", "Admissions that nobody claimed in time.", true, func(n *itemNumbers) float64 { return float64(n.books.NoShow) }},
-	{"sluice_restored", "Places that came back by ticket after a loss of the store.", true, func(n *itemNumbers) float64 { return float64(n.books.Restored) }},
-	{"sluice_item_window_requests", "Checks in the trigger's window, all nodes together.", false, func(n *itemNumbers) float64 { return n.requests }},
-	{"sluice_trigger_requests", "Checks in the window that turn the queue on.", false, func(n *itemNumbers) float64 { return float64(n.trigger) }},
-	{"sluice_inflow_per_second", "People let in per second, as set.", false, func(n *itemNumbers) float64 { return n.header.Inflow }},
+	{series.QueueState, func(n *itemNumbers) float64 { return float64(n.header.State) }, nil},
+	{series.Waiting, func(n *itemNumbers) float64 { return float64(n.counts.Waiting) }, nil},
+	{series.Running, func(n *itemNumbers) float64 { return float64(n.counts.Running) }, nil},
+	{series.Reserved, func(n *itemNumbers) float64 { return float64(n.counts.Reserved) }, nil},
+	{series.Finished, func(n *itemNumbers) float64 { return float64(n.books.Finished) }, nil},
+	{series.Admitted, func(n *itemNumbers) float64 { return float64(n.books.Admitted) }, nil},
+	{series.Joined, func(n *itemNumbers) float64 { return float64(n.books.Joined) }, nil},
+	{series.NoShow, func(n *itemNumbers) float64 { return float64(n.books.NoShow) }, nil},
+	{series.Restored, func(n *itemNumbers) float64 { return float64(n.books.Restored) }, nil},
+	{series.Left, func(n *itemNumbers) float64 { return float64(n.books.Abandoned) }, []string{"abandoned"}},
+	{series.Left, func(n *itemNumbers) float64 { return float64(n.books.Left) }, []string{"left"}},
+	{series.WindowRequests, func(n *itemNumbers) float64 { return n.requests }, nil},
+	{series.TriggerRequests, func(n *itemNumbers) float64 { return float64(n.limits.Trigger.Requests) }, nil},
+	{series.Inflow, func(n *itemNumbers) float64 { return n.header.Inflow }, nil},
+	{series.MaxActive, func(n *itemNumbers) float64 { return float64(n.limits.MaxActive) }, nil},
 }
 
-// leftMetrics are the parts of sluice_left, by reason.
-var leftMetrics = []perItem{
-	{"abandoned", "", true, func(n *itemNumbers) float64 { return float64(n.books.Abandoned) }},
-	{"left", "", true, func(n *itemNumbers) float64 { return float64(n.books.Left) }},
-}
+// items shows the numbers of the items that this node steps.
+type items struct{ *Metrics }
 
-func (m *Metrics) itemInstruments(meter metric.Meter) error {
-	for _, p := range itemMetrics {
-		var err error
-		if p.counter {
-			_, err = meter.Float64ObservableCounter(p.name, metric.WithDescription(p.help),
-				metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
-					m.observe(p, o)
-					return nil
-				}))
-		} else {
-			_, err = meter.Float64ObservableGauge(p.name, metric.WithDescription(p.help),
-				metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
-					m.observe(p, o)
-					return nil
-				}))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	_, err := meter.Float64ObservableCounter("sluice_left", metric.WithDescription("Places that ended before admission."),
-		metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
-			for _, p := range leftMetrics {
-				m.observe(p, o, attribute.String("reason", p.name))
-			}
-			return nil
-		}))
-	return err
-}
+// Describe says nothing: what is shown is known only when somebody asks.
+func (m items) Describe(chan<- *prometheus.Desc) {}
 
-// observe shows a number for the items with the longest lines, and the sum of the others. Lines grow and shrink, so items
-// come and go among those shown: a counter of the others is what happened to each while it was not, or it would go down.
-func (m *Metrics) observe(p perItem, o metric.Float64Observer, more ...attribute.KeyValue) {
+// Collect shows the items with the longest lines, and the sum of the others. Lines grow and shrink, so items come and go
+// among those shown: a counter of the others is what happened to each while it was not, or it would go down.
+func (m items) Collect(to chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	items := make([]queue.Item, 0, len(m.items))
+	all := make([]queue.Item, 0, len(m.items))
 	for item := range m.items {
-		items = append(items, item)
+		all = append(all, item)
 	}
-	slices.SortFunc(items, func(a, b queue.Item) int {
+	slices.SortFunc(all, func(a, b queue.Item) int {
 		if d := m.items[b].counts.Waiting - m.items[a].counts.Waiting; d != 0 {
 			return int(max(-1, min(1, d)))
 		}
 		return strings.Compare(string(a), string(b))
 	})
-	var other float64
-	for i, item := range items {
-		n := m.items[item]
-		if n.shown = i < mostItems; !n.shown {
-			other += p.read(n)
-			continue
+	for i, item := range all {
+		m.items[item].shown = i < mostItems
+	}
+	for _, p := range itemMetrics {
+		d := desc(p.Metric)
+		show := func(item string, v float64) {
+			to <- prometheus.MustNewConstMetric(d, kindOf(p.Metric), v, append([]string{item}, p.more...)...)
 		}
-		o.Observe(p.read(n), metric.WithAttributes(append(more, attribute.String("item", string(item)))...))
-	}
-	if p.counter {
-		other = p.read(&itemNumbers{books: m.others})
-	}
-	if len(items) > mostItems {
-		o.Observe(other, metric.WithAttributes(append(more, attribute.String("item", otherItem))...))
+		var other float64
+		for _, item := range all {
+			if n := m.items[item]; n.shown {
+				show(string(item), p.read(n))
+			} else {
+				other += p.read(n)
+			}
+		}
+		if p.Kind == series.Counter {
+			other = p.read(&itemNumbers{books: m.others})
+		}
+		show(series.OtherItem, other)
 	}
 }

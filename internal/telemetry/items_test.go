@@ -19,6 +19,8 @@ func told(item queue.Item, g queue.Generation, c queue.Counts) queue.StepReport 
 	}
 }
 
+var limited = queue.Limits{Trigger: queue.Trigger{Requests: 500}, MaxActive: 200}
+
 func numbered(i int) queue.Item { return queue.Item(fmt.Sprintf("sku-%03d", i)) }
 
 func TestAStepsNumbersAreShown(t *testing.T) {
@@ -30,12 +32,12 @@ func TestAStepsNumbersAreShown(t *testing.T) {
 	})
 	r.Header.State, r.Requests = queue.Paused, 77
 	r.Admitted = []queue.LetIn{{Score: noon.Add(-45 * time.Second).UnixMicro()}, {Score: 12 /* a lot */}, {Score: noon.Add(time.Second).UnixMicro()}}
-	m.Stepped(r, 500, 30*time.Millisecond, noon)
+	m.Stepped(r, limited, 30*time.Millisecond, noon, nil)
 	p := scrape(t, m)
 	for name, want := range map[string]float64{
 		"sluice_queue_state": 3, "sluice_waiting": 1, "sluice_running": 2, "sluice_reserved": 3,
 		"sluice_joined_total": 40, "sluice_admitted_total": 30, "sluice_finished_total": 9, "sluice_no_show_total": 10, "sluice_restored_total": 4,
-		"sluice_item_window_requests": 77, "sluice_trigger_requests": 500, "sluice_inflow_per_second": 12.5,
+		"sluice_item_window_requests": 77, "sluice_trigger_requests": 500, "sluice_inflow_per_second": 12.5, "sluice_max_active_users": 200,
 	} {
 		p.is(t, name+`{item="sku-1"}`, want)
 	}
@@ -55,9 +57,9 @@ func TestTrafficThatWasNotMeasuredHereIsThatOfTheLastLook(t *testing.T) {
 	m := newMetrics(t, noSources())
 	r := told("sku-1", 1, queue.Counts{})
 	r.Requests = 9
-	m.Stepped(r, 500, 0, noon)
+	m.Stepped(r, limited, 0, noon, nil)
 	r.Requests = -1
-	m.Stepped(r, 500, 0, noon)
+	m.Stepped(r, limited, 0, noon, nil)
 	scrape(t, m).is(t, `sluice_item_window_requests{item="sku-1"}`, 9)
 }
 
@@ -81,7 +83,7 @@ func TestCountersGoOnOverGenerations(t *testing.T) {
 	} {
 		r := told("sku-1", tc.generation, queue.Counts{Admitted: tc.admitted})
 		r.Header.Epoch = tc.epoch
-		m.Stepped(r, 0, 0, noon)
+		m.Stepped(r, queue.Limits{}, 0, noon, nil)
 		if got := scrape(t, m).samples[`sluice_admitted_total{item="sku-1"}`]; got != tc.want {
 			t.Errorf("%s: %g, want %g", tc.name, got, tc.want)
 		}
@@ -91,11 +93,11 @@ func TestCountersGoOnOverGenerations(t *testing.T) {
 func TestTheItemsOfAnotherNodeAreNotShown(t *testing.T) {
 	t.Parallel()
 	m := newMetrics(t, noSources())
-	m.Stepped(told("stale", 1, queue.Counts{Waiting: 1}), 0, 0, noon)
-	m.Stepped(told("theirs", 1, queue.Counts{Waiting: 1}), 0, 0, noon.Add(time.Minute))
-	m.Stepped(told("here", 1, queue.Counts{Waiting: 1}), 0, 0, noon.Add(time.Minute))
+	m.Stepped(told("stale", 1, queue.Counts{Waiting: 1}), queue.Limits{}, 0, noon, nil)
+	m.Stepped(told("theirs", 1, queue.Counts{Waiting: 1}), queue.Limits{}, 0, noon.Add(time.Minute), nil)
+	m.Stepped(told("here", 1, queue.Counts{Waiting: 1}), queue.Limits{}, 0, noon.Add(time.Minute), nil)
 	m.Keep(noon.Add(time.Minute), func(item queue.Item) bool { return item != "theirs" })
-	if got := scrape(t, m).of("sluice_waiting"); len(got) != 1 || got[`item="here"`] != 1 {
+	if got := scrape(t, m).of("sluice_waiting"); len(got) != 2 || got[`item="here"`] != 1 || got[`item="_other"`] != 0 {
 		t.Errorf("%v", got)
 	}
 }
@@ -104,7 +106,7 @@ func TestTheItemLabelIsBounded(t *testing.T) { // bounded
 	t.Parallel()
 	m := newMetrics(t, noSources())
 	for i := range 150 {
-		m.Stepped(told(numbered(i), 1, queue.Counts{Waiting: int64(i), Joined: 1000, Left: 1, Abandoned: 2}), 0, 0, noon)
+		m.Stepped(told(numbered(i), 1, queue.Counts{Waiting: int64(i), Joined: 1000, Left: 1, Abandoned: 2}), queue.Limits{}, 0, noon, nil)
 	}
 	p := scrape(t, m)
 	waiting := p.of("sluice_waiting")
@@ -137,7 +139,7 @@ func TestWhatHappensToTheOthersIsCountedAsTheirs(t *testing.T) {
 	m := newMetrics(t, noSources())
 	all := func(joined int64) map[string]float64 {
 		for i := range 150 {
-			m.Stepped(told(numbered(i), 1, queue.Counts{Waiting: int64(i), Joined: joined}), 0, 0, noon)
+			m.Stepped(told(numbered(i), 1, queue.Counts{Waiting: int64(i), Joined: joined}), queue.Limits{}, 0, noon, nil)
 		}
 		return scrape(t, m).of("sluice_joined_total")
 	}
@@ -175,7 +177,7 @@ func TestNoCounterEverGoesDown(t *testing.T) {
 			joined += came
 			c.Joined, c.Abandoned, c.Waiting = c.Joined+came, c.Abandoned+came/2, draw.Int64N(1000)
 			books[item] = c
-			m.Stepped(told(item, generation[item], c), 0, 0, noon)
+			m.Stepped(told(item, generation[item], c), queue.Limits{}, 0, noon, nil)
 		}
 		p := scrape(t, m)
 		for _, name := range []string{"sluice_joined_total", "sluice_left_total"} {

@@ -100,7 +100,8 @@ func noSources() Sources {
 	zero := func() int64 { return 0 }
 	return Sources{
 		StoreUp: func() bool { return false }, ClockSkew: func() time.Duration { return 0 },
-		SettingsVersion: zero, DroppedCounts: zero, DroppedBeats: zero, Queues: zero,
+		SettingsVersion: zero, DroppedCounts: zero, DroppedBeats: zero, Queues: zero, Streams: zero, DroppedSpans: zero,
+		Sales: func() []SaleDue { return nil }, KeyEnds: func() time.Time { return time.Time{} },
 	}
 }
 
@@ -110,10 +111,5 @@ func newMetrics(t *testing.T, s Sources) *Metrics {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := m.Stop(t.Context()); err != nil && t.Context().Err() == nil {
-			t.Error(err)
-		}
-	})
 	return m
 }

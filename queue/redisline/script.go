@@ -43,6 +43,14 @@ var (
 	mendScript   = NewScript(source("mend"), "mends")
 )
 
+// Scripts names the scripts by their digests.
+func Scripts() map[string]string {
+	return map[string]string{
+		joinScript.Hash(): "join", touchScript.Hash(): "touch", endScript.Hash(): "end", recallScript.Hash(): "recall",
+		stepScript.Hash(): "step", switchScript.Hash(): "switch", mendScript.Hash(): "mend", announceScript.Hash(): "announce",
+	}
+}
+
 // run calls a script and gives the parts of its answer.
 func (l *Line) run(ctx context.Context, s *redis.Script, item queue.Item, keys []string, args ...any) (reply, error) {
 	got, err := s.Run(ctx, l.client, keys, args...).Slice()

@@ -1,0 +1,110 @@
+package dashboards
+
+import "github.com/sluicehq/sluice/internal/telemetry/series"
+
+// Service is how the nodes themselves are.
+func Service() Dashboard {
+	visitor := `listener="visitor"`
+	return Dashboard{
+		UID: "sluice-service", Title: "Sluice / Service",
+		Description: "The nodes: latency, errors, the store, movers, what is dropped, the runtime.",
+		Rows: []Row{
+			{"Now", []Panel{
+				{Title: "Nodes", Shape: Big, Unit: "short", Width: 4, Height: 4,
+					Description: "Nodes that answer Prometheus.", Queries: []Query{{"count(" + of(series.BuildInfo.Name) + ")", "nodes"}}},
+				{Title: "Nodes without the store", Shape: Big, Unit: "short", Width: 4, Height: 4, Steps: []Step{{1, red}},
+					Description: "Nodes whose store does not answer. They serve from memory, by each policy's on_store_failure.",
+					Queries:     []Query{{"sum(" + of(series.StoreUp.Name) + " == bool 0)", "nodes"}}},
+				{Title: "Answers 5xx", Shape: Big, Unit: "percentunit", Width: 4, Height: 4, Steps: []Step{{0.001, orange}, {0.01, red}},
+					Description: "Share of the visitors' requests that were answered with an error of ours.",
+					Queries:     []Query{{perSecond("", series.Requests.Name, visitor, `class="5xx"`) + " / " + perSecond("", series.Requests.Name, visitor), "5xx"}}},
+				{Title: "Check p99", Shape: Big, Unit: "s", Width: 4, Height: 4, Steps: []Step{{0.1, orange}, {0.5, red}},
+					Description: "Ninety-nine of a hundred checks are answered within this time.",
+					Queries:     []Query{{quantile(0.99, "", series.RequestSeconds, visitor, `route="`+checkRoute+`"`), "p99"}}},
+				{Title: "Clock skew", Shape: Big, Unit: "s", Width: 4, Height: 4, Steps: []Step{{0.5, orange}},
+					Description: "The largest difference of a node's clock and the store's. The store's clock orders the lines, so nothing breaks; fix the clock all the same.",
+					Queries:     []Query{{"max(abs(" + of(series.ClockSkew.Name) + "))", "skew"}}},
+				{Title: "Webhook dead letters", Shape: Big, Unit: "short", Width: 4, Height: 4, Steps: []Step{{1, orange}},
+					Description: "Messages that were given up after a day. Resend them in the console once the receiver is back.",
+					Queries:     []Query{{"max(" + of(series.DeadLetters.Name) + ")", "messages"}}},
+			}},
+			{"Requests", []Panel{
+				{Title: "Requests by route", Shape: Areas, Unit: "reqps", Width: 12, Height: 8,
+					Description: "Requests per second by route of the visitor listener, and of the two others together.",
+					Queries:     []Query{{perSecond("listener, route", series.Requests.Name), "{{listener}} {{route}}"}}},
+				{Title: "Latency of visitors' requests", Shape: Lines, Unit: "s", Width: 12, Height: 8,
+					Description: "How long the requests of visitors take: half of them, 95 and 99 in a hundred.",
+					Queries:     []Query{{quantile(0.5, "", series.RequestSeconds, visitor), "p50"}, {quantile(0.95, "", series.RequestSeconds, visitor), "p95"}, {quantile(0.99, "", series.RequestSeconds, visitor), "p99"}}},
+				{Title: "Mean latency by route", Shape: Lines, Unit: "s", Width: 12, Height: 8,
+					Description: "Mean time of the requests of each route that is asked.",
+					Queries: []Query{{perSecond("listener, route", series.RequestSeconds.Sum()) + " / (" + perSecond("listener, route", series.RequestSeconds.Count()) + " > 0)",
+						"{{listener}} {{route}}"}}},
+				{Title: "Problems by code", Shape: Lines, Unit: "reqps", Width: 12, Height: 8,
+					Description: "Requests answered with a problem, by its code, the ten most frequent; docs/errors.md says what each means.",
+					Queries:     []Query{{"topk(10, " + perSecond("code", series.Errors.Name) + ")", "{{code}}"}}},
+				{Title: "Statuses", Shape: Areas, Unit: "reqps", Width: 12, Height: 8,
+					Description: "Visitors' requests by class of the answer's status.",
+					Queries:     []Query{{perSecond("class", series.Requests.Name, visitor), "{{class}}"}}},
+				{Title: "Open event streams", Shape: Lines, Unit: "short", Width: 12, Height: 8,
+					Description: "Waiting pages that hold a stream open, by node. Past --max-streams pages poll.",
+					Queries:     []Query{{"sum by (instance) (" + of(series.Streams.Name) + ")", "{{instance}}"}}},
+			}},
+			{"Store and movers", []Panel{
+				{Title: "Store answers", Shape: Lines, Unit: "short", Width: 8, Height: 8,
+					Description: "1 while the node's store answers; the breaker is the reverse of it, as requests see it.",
+					Queries:     []Query{{"min by (instance) (" + of(series.StoreUp.Name) + ")", "{{instance}} up"}, {"max by (instance) (" + of(series.Breaker.Name) + ")", "{{instance}} breaker"}}},
+				{Title: "Store calls, p99", Shape: Lines, Unit: "s", Width: 8, Height: 8, Steps: []Step{{0.1, orange}, {0.5, red}},
+					Description: "Time of the store's scripts and other calls. At 0.5 s a call is given up.",
+					Queries:     []Query{{quantile(0.99, "command", series.StoreSeconds), "{{command}}"}}},
+				{Title: "Failed store calls", Shape: Lines, Unit: "cps", Width: 8, Height: 8,
+					Description: "Calls of the store that failed, by kind: readonly and moved come with a failover, oom with a full store.",
+					Queries:     []Query{{perSecond("kind", series.StoreErrors.Name), "{{kind}}"}}},
+				{Title: "Mover lag", Shape: Lines, Unit: "s", Width: 8, Height: 8, Steps: []Step{{0.25, orange}, {1, red}},
+					Description: "How much later than due items are stepped. Past a second people go in later than they could.",
+					Queries:     []Query{{quantile(0.5, "", series.MoverLag), "p50"}, {quantile(0.99, "", series.MoverLag), "p99"}}},
+				{Title: "Steps that failed", Shape: Lines, Unit: "cps", Width: 8, Height: 8,
+					Description: "Steps of items that failed, by node. The log names the item.",
+					Queries:     []Query{{perSecond("instance", series.StepErrors.Name), "{{instance}}"}}},
+				{Title: "Settings in force", Shape: Lines, Unit: "none", Width: 8, Height: 8,
+					Description: "Version of the settings of each node. For longer than a second all lines are one.",
+					Queries:     []Query{{"max by (instance) (" + of(series.SettingsVersion.Name) + ")", "{{instance}}"}}},
+				{Title: "Dropped", Shape: Lines, Unit: "cps", Width: 12, Height: 8,
+					Description: "What found no room: counts and heartbeats while the store does not keep up, requests past the node's bounds, spans that no receiver takes.",
+					Queries: []Query{
+						{perSecond("", series.DroppedCounts.Name), "counts"}, {perSecond("", series.DroppedHeartbeats.Name), "heartbeats"},
+						{perSecond("", series.Shed.Name), "requests"}, {perSecond("", series.DroppedSpans.Name), "spans"},
+					}},
+				{Title: "First replaced key ends", Shape: Big, Unit: "dateTimeFromNow", Width: 12, Height: 8,
+					Description: "When passes signed with a replaced key hold no more. 1970 stands for: no key was replaced.",
+					Queries:     []Query{{"max(" + of(series.KeyExpires.Name) + ") * 1000", "ends"}}},
+			}},
+			{"Queues", []Panel{
+				{Title: "Queues that each node knows", Shape: Lines, Unit: "short", Width: 24, Height: 6,
+					Description: "Queues that are on, as each node has heard. For longer than a second all lines are one.",
+					Queries:     []Query{{"max by (instance) (" + of(series.Queues.Name) + ")", "{{instance}}"}}},
+			}},
+			{"Runtime", []Panel{
+				{Title: "Processor", Shape: Lines, Unit: "short", Width: 8, Height: 8,
+					Description: "Cores in use, by node.", Queries: []Query{{perSecond("instance", "process_cpu_seconds_total"), "{{instance}}"}}},
+				{Title: "Memory", Shape: Lines, Unit: "bytes", Width: 8, Height: 8,
+					Description: "Memory that the node's process holds, and what of it the heap uses.",
+					Queries: []Query{
+						{"sum by (instance) (" + of("process_resident_memory_bytes") + ")", "{{instance}} resident"},
+						{"sum by (instance) (" + of("go_memory_classes_heap_objects_bytes") + ")", "{{instance}} heap"},
+					}},
+				{Title: "Goroutines", Shape: Lines, Unit: "short", Width: 8, Height: 8,
+					Description: "About two for each connection; a line that only rises is a leak.",
+					Queries:     []Query{{"sum by (instance) (" + of("go_goroutines") + ")", "{{instance}}"}}},
+				{Title: "Open files", Shape: Lines, Unit: "percentunit", Width: 12, Height: 8, Steps: []Step{{0.8, red}},
+					Description: "Files and sockets in use, as a share of the most that the process may have.",
+					Queries:     []Query{{"max by (instance) (" + of("process_open_fds") + ") / max by (instance) (" + of("process_max_fds") + ")", "{{instance}}"}}},
+				{Title: "Build", Shape: Bars, Unit: "short", Width: 12, Height: 8,
+					Description: "Nodes by version. Two neighbouring versions may run side by side while nodes are replaced.",
+					Queries:     []Query{{"count by (version) (" + of(series.BuildInfo.Name) + ")", "{{version}}"}}},
+			}},
+		},
+	}
+}
+
+// checkRoute is the route of checks, as the router writes it.
+const checkRoute = "/v1/items/:item/check"
