@@ -24,6 +24,7 @@ import (
 	"github.com/sluicehq/sluice/internal/redisserver"
 	"github.com/sluicehq/sluice/internal/redistest"
 	"github.com/sluicehq/sluice/internal/telemetry/series"
+	"github.com/sluicehq/sluice/internal/testprogram"
 )
 
 // variables are what Grafana puts in the place of a dashboard's variables.
@@ -33,7 +34,7 @@ var variables = strings.NewReplacer("$__rate_interval", "5s", "$__interval", "5s
 // with Redis, while the demo's crowd comes.
 func TestEveryQueryHasAnAnswer(t *testing.T) {
 	t.Parallel()
-	binary := program(t, "prometheus")
+	binary := testprogram.Find(t, "prometheus")
 	node, ops := serve(t)
 	prom := watch(t, binary, ops)
 	prom.has(t, asked{expr: series.BuildInfo.Name}) // what happens before the first look is no increase

@@ -8,27 +8,13 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
-)
 
-// program finds a program of Prometheus.
-func program(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		path, err = filepath.Abs("../bin/test/" + name)
-	}
-	if _, missing := os.Stat(path); err != nil || missing != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s is not installed: deploy/install-test-deps.sh", name)
-		}
-		t.Skipf("%s is not installed: deploy/install-test-deps.sh", name)
-	}
-	return path
-}
+	"github.com/sluicehq/sluice/internal/testprogram"
+)
 
 func TestPromtoolTakesTheRules(t *testing.T) {
 	t.Parallel()
-	out, err := exec.CommandContext(t.Context(), program(t, "promtool"), "check", "rules", "--lint=all", "--lint-fatal",
+	out, err := exec.CommandContext(t.Context(), testprogram.Find(t, "promtool"), "check", "rules", "--lint=all", "--lint-fatal",
 		"alerts/alerts.yaml", "alerts/recording.yaml").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -38,7 +24,7 @@ func TestPromtoolTakesTheRules(t *testing.T) {
 // Each alert fires where it should, and does not where it should not.
 func TestEachAlertFiresWhenItShould(t *testing.T) {
 	t.Parallel()
-	promtool, dir := program(t, "promtool"), t.TempDir()
+	promtool, dir := testprogram.Find(t, "promtool"), t.TempDir()
 	bare := Alerts()
 	var rules []yaml.MapSlice
 	var tests []any

@@ -17,6 +17,7 @@ import (
 	"github.com/sluicehq/sluice/internal/childproc"
 	"github.com/sluicehq/sluice/internal/redisserver"
 	"github.com/sluicehq/sluice/internal/sitetest"
+	"github.com/sluicehq/sluice/internal/testprogram"
 )
 
 // tryout runs what a page of docs/integrate shows, at addresses and in folders of the test's own.
@@ -221,7 +222,7 @@ func (y *tryout) shows(printed, page string) {
 // test beside them: theirs have seconds that count.
 func TestThePagesOnIntegrationAreTrue(t *testing.T) {
 	for _, program := range []string{"sh", "curl", "go"} {
-		sitetest.Need(t, program)
+		testprogram.Find(t, program)
 	}
 	needs := map[string][]string{ // beside those
 		"nginx.md": {"nginx"}, "caddy.md": {"caddy"}, "edge.md": {"node"},
@@ -246,7 +247,7 @@ func TestThePagesOnIntegrationAreTrue(t *testing.T) {
 			y := newTryout(t, programs)
 			for _, program := range needs[name] {
 				if y.shell(t.Context(), "command -v "+program).Run() != nil {
-					sitetest.Need(t, program)
+					testprogram.Find(t, program)
 				}
 			}
 			y.follow(page)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/internal/sitetest"
+	"github.com/sluicehq/sluice/internal/testprogram"
 	"github.com/sluicehq/sluice/pass"
 )
 
@@ -23,7 +24,7 @@ type edge struct {
 
 func start(t *testing.T, env ...string) *edge {
 	t.Helper()
-	node := sitetest.Need(t, "node")
+	node := testprogram.Find(t, "node")
 	e := &edge{Site: sitetest.New(t, "")}
 	cmd := exec.CommandContext(context.Background(), node, "--no-warnings", "local.mjs")
 	cmd.Env = append(os.Environ(), append([]string{"PORT=0", "SLUICE_URL=" + e.Sluice, "ORIGIN=" + e.Origin.URL, "ITEM_PATTERNS=" + strings.Join(sitetest.Patterns, ",")}, env...)...)

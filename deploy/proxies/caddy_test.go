@@ -7,20 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluicehq/sluice/internal/sitetest"
+	"github.com/sluicehq/sluice/internal/testprogram"
 )
 
 var caddy = proxy{file: "caddy/Caddyfile", start: func(t *testing.T, config, at string) {
 	t.Helper()
-	built, err := filepath.Abs("../../bin/test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(built, "caddy")
-	if _, err := os.Stat(program); err != nil {
-		program = sitetest.Need(t, "caddy")
-	}
-	dir := t.TempDir()
+	program, dir := testprogram.Find(t, "caddy"), t.TempDir()
 	host, port, _ := strings.Cut(at, ":")
 	config = strings.Replace(config, "\n:8000 {\n", "\n:"+port+" {\n\tbind "+host+"\n", 1)
 	file := filepath.Join(dir, "Caddyfile")

@@ -7,15 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluicehq/sluice/internal/sitetest"
+	"github.com/sluicehq/sluice/internal/testprogram"
 )
 
 var nginx = proxy{file: "nginx/nginx.conf", start: func(t *testing.T, config, at string) {
 	t.Helper()
-	if _, err := exec.LookPath("nginx"); err != nil {
-		t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin")
-	}
-	program, dir := sitetest.Need(t, "nginx"), t.TempDir()
+	program, dir := testprogram.Find(t, "nginx"), t.TempDir()
 	temp := ""
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		temp += "\t" + kind + "_temp_path " + filepath.Join(dir, kind) + ";\n"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicehq/sluice/internal/childproc"
 	"github.com/sluicehq/sluice/internal/sitetest"
+	"github.com/sluicehq/sluice/internal/testprogram"
 )
 
 // page is the document on this client.
@@ -19,7 +20,7 @@ const page = "../../docs/integrate/typescript.md"
 // and gives the folder of the result.
 func build(t *testing.T, s *sitetest.Site) string {
 	t.Helper()
-	sitetest.Need(t, "node")
+	testprogram.Find(t, "node")
 	modules, err := filepath.Abs("node_modules")
 	if err != nil {
 		t.Fatal(err)

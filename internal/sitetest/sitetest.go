@@ -13,8 +13,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -231,17 +229,4 @@ func FreeAddr(t testing.TB) string {
 	free := httptest.NewUnstartedServer(nil)
 	defer free.Listener.Close()
 	return free.Listener.Addr().String()
-}
-
-// Need skips the test where a program is missing, loudly; with CI set it fails. It gives the program's path.
-func Need(t testing.TB, program string) string {
-	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("%s is missing; deploy/install-test-deps.sh installs it", program)
-		}
-		t.Skipf("SKIPPED: no %s here; deploy/install-test-deps.sh installs it", program)
-	}
-	return path
 }

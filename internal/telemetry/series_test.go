@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/sluicehq/sluice/internal/problem"
 	"github.com/sluicehq/sluice/internal/telemetry/series"
+	"github.com/sluicehq/sluice/internal/testprogram"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -111,16 +111,7 @@ func document() string {
 
 func TestPromtoolFindsNothingToSay(t *testing.T) {
 	t.Parallel()
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		promtool, err = filepath.Abs("../../bin/test/promtool")
-	}
-	if _, missing := os.Stat(promtool); err != nil || missing != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("promtool is not installed: deploy/install-test-deps.sh")
-		}
-		t.Skip("promtool is not installed: deploy/install-test-deps.sh")
-	}
+	promtool := testprogram.Find(t, "promtool")
 	w := httptest.NewRecorder()
 	busy(t).Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	cmd := exec.CommandContext(t.Context(), promtool, "check", "metrics")
