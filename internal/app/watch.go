@@ -7,6 +7,7 @@ import (
 	"github.com/sluicehq/sluice/admin"
 	"github.com/sluicehq/sluice/detector"
 	"github.com/sluicehq/sluice/queue"
+	"github.com/sluicehq/sluice/scheduler/sale"
 )
 
 // deadLetters counts the messages to webhooks that were given up; nil on a node that does not know.
@@ -39,7 +40,7 @@ func (a *App) changed(old, now queue.Header) {
 		}
 	}
 	a.dirty.Store(true)
-	for _, kind := range kinds(old, now) {
+	for _, kind := range kinds(old, now, a.closedByHand) {
 		h := now
 		if kind == admin.QueueActivated {
 			a.activated(now)
@@ -51,8 +52,16 @@ func (a *App) changed(old, now queue.Header) {
 	}
 }
 
+// closedByHand reports whether it was not the end of its sale that closed a queue of a sale: the sale is still on.
+func (a *App) closedByHand(h queue.Header) bool {
+	// A version is the instant of the change, by a clock that may be somewhat behind that of the node that made it.
+	const apart = 1000
+	on := a.settings.Now().Sales().On(h.Item, h.Version+apart)
+	return on != nil && on.Marked(h)
+}
+
 // kinds are the events that a change of the header is.
-func kinds(old, now queue.Header) []string {
+func kinds(old, now queue.Header, closedByHand func(queue.Header) bool) []string {
 	switch {
 	case !now.On():
 		if old.On() {
@@ -67,11 +76,15 @@ func kinds(old, now queue.Header) []string {
 	case old.Generation != now.Generation:
 		return []string{admin.QueueReleased, admin.QueueActivated}
 	case old.State == now.State:
+		if now.State == queue.Open && takenOver(old, now) {
+			return []string{admin.SaleOpened}
+		}
 		return nil
 	}
-	if kind := saleStep(old, now); kind == admin.SaleOpened {
+	switch kind := saleStep(old, now); {
+	case kind == admin.SaleOpened:
 		return []string{kind}
-	} else if kind != "" {
+	case kind == admin.SaleClosed && !closedByHand(now):
 		return []string{admin.QueueClosed, kind}
 	}
 	switch now.State {
@@ -85,6 +98,16 @@ func kinds(old, now queue.Header) []string {
 		}
 	}
 	return nil
+}
+
+// takenOver reports whether a sale has taken over a queue that was on, from something else or from another occurrence.
+func takenOver(old, now queue.Header) bool {
+	if now.Cause != queue.BySale {
+		return false
+	}
+	id, opensMS := sale.ByOf(now.By)
+	oldID, oldOpensMS := sale.ByOf(old.By)
+	return old.Cause != queue.BySale || id != oldID || opensMS != oldOpensMS
 }
 
 // saleStep is the event of a step of a sale; "" where the change is none.

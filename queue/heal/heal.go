@@ -129,8 +129,18 @@ func (l *Line) stepped(r queue.StepReport) {
 	l.note(r.Header, r.LastScore, r.Counts)
 }
 
-// Switch is the store's Switch; an item whose keys are damaged is mended first.
+// Switch is the store's Switch; a queue that the store has lost is put back first, so that no order starts a new
+// generation in its place, and an item whose keys are damaged is mended.
 func (l *Line) Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder) (queue.SwitchReport, error) {
+	if l.o.Board.Get(item).On() {
+		look, err := l.o.Line.Look(ctx, item)
+		if err == nil && l.missing(item, look.Header) {
+			_, err = l.Restore(ctx, item)
+		}
+		if err != nil && !errors.Is(err, queue.ErrDamaged) {
+			return queue.SwitchReport{}, err
+		}
+	}
 	got, err := l.o.Line.Switch(ctx, item, o)
 	if errors.Is(err, queue.ErrDamaged) {
 		if err = l.Mend(ctx, item); err == nil {

@@ -223,3 +223,40 @@ func TestWhoHasATicketComesBackToTheOldPlace(t *testing.T) { // heals
 		t.Errorf("%+v", c)
 	}
 }
+
+// The store is wiped in the very moment in which a sale opens a queue, or an operator orders something: nobody has looked
+// since, and the order itself finds the queue gone.
+func TestAnOrderToAQueueThatTheStoreLostStartsNoNewGeneration(t *testing.T) { // heals
+	t.Parallel()
+	for name, o := range map[string]queue.SwitchOrder{
+		"a sale opens":      {Action: queue.Activate, Cause: queue.BySale, By: "Friday (friday@1)"},
+		"a sale is put off": {Action: queue.Gather, Cause: queue.BySale, By: "Friday (friday@2)", OpensMS: 2},
+		"by hand":           {Action: queue.Activate, Cause: queue.ByOperator, By: "kim"},
+		"it closes":         {Action: queue.Close, Cause: queue.BySale, By: "Friday (friday@1)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNode(t, newStore())
+			before := n.order("sku-1", queue.SwitchOrder{Action: queue.Gather, Cause: queue.BySale, OpensMS: 1})
+			old := n.join("sku-1", 0, 3)
+			n.store.flush()
+			n.store.clock.Add(2 * time.Second)
+			o.Limits = n.limits
+			got, err := n.Switch(t.Context(), "sku-1", o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Header.Generation != before.Generation || got.Header.PassesFrom != before.PassesFrom || len(n.restored) != 1 {
+				t.Errorf("%+v, want the generation of %+v; put back %d times", got.Header, before, len(n.restored))
+			}
+			if o.Action == queue.Close {
+				return
+			}
+			tk := queue.Ticket{Generation: old.Header.Generation, Epoch: old.Header.Epoch, Score: old.Answers[1].Score, IssuedMS: old.NowMS}
+			a := n.ask("sku-1", queue.Ask{Visitor: visitor(1), Ticket: &tk}).Answers[0]
+			if a.Outcome != queue.Waiting || !a.Returned || a.Score != tk.Score {
+				t.Errorf("who comes back: %+v, want the place %d", a, tk.Score)
+			}
+		})
+	}
+}
