@@ -64,6 +64,8 @@ type Options struct {
 	// WebhookNetworks are those that webhooks may lead to beside public addresses.
 	WebhookNetworks []netip.Prefix
 	Log             *slog.Logger // nil = slog.Default()
+	// WebhookTried is called after each try to send a message to a webhook; nil = nobody wants to know.
+	WebhookTried func(webhook.Result)
 	// Around run around each request, before anything else.
 	Around []gin.HandlerFunc
 }
@@ -121,7 +123,7 @@ func New(ctx context.Context, o Options) (*Admin, error) {
 	}
 	a.targets = webhook.NewTargets(o.WebhookNetworks)
 	a.sender = webhook.NewSender(a.targets, o.Clock, "Sluice-Webhooks")
-	a.deliverer = webhook.NewDeliverer(webhook.Options{Queue: o.Store, Secrets: o.Keys, Sender: a.sender, Clock: o.Clock, Every: o.Every, Log: o.Log})
+	a.deliverer = webhook.NewDeliverer(webhook.Options{Queue: o.Store, Secrets: o.Keys, Sender: a.sender, Clock: o.Clock, Every: o.Every, Tried: o.WebhookTried, Log: o.Log})
 	a.history = o.Events.subscribe(historyBacklog)
 	a.handler = a.routes()
 	if err := a.start(ctx); err != nil {

@@ -50,6 +50,7 @@ type Options struct {
 	Sender  *Sender
 	Clock   clock.Clock   // nil = clock.System
 	Every   time.Duration // between two looks for what is due; 0 = 1 s
+	Tried   func(Result)  // called after each try; nil = nobody wants to know
 	Log     *slog.Logger  // nil = slog.Default()
 }
 
@@ -182,6 +183,9 @@ func (d *Deliverer) try(ctx context.Context, w sqlstore.Webhook, m sqlstore.Deli
 		r.Error = err.Error()
 	} else {
 		r = d.o.Sender.Send(ctx, w.URL, m.Message, m.Body, secrets)
+		if d.o.Tried != nil {
+			d.o.Tried(r)
+		}
 	}
 	if !r.Taken() && ctx.Err() != nil {
 		m.DueAt = d.o.Clock.Now()

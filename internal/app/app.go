@@ -262,7 +262,7 @@ func (a *App) openAdmin(ctx context.Context) error {
 		Store: a.sql, Settings: a.settings, Keys: a.keys, Line: traced{telling{mending{a.store.line, a.healed}, a.endedByHand}, a.traces}, Board: a.board, Clock: a.clock,
 		Events: a.events, Reserved: a.active, UserVisitor: a.keys.UserVisitor, FindRef: a.store.line.FindRef, Seen: a.seen,
 		BootstrapToken: string(a.cfg.BootstrapAdminToken), URL: a.cfg.AdminURL, Proxies: a.cfg.TrustedProxies,
-		WebhookNetworks: a.cfg.WebhookNetworks, Log: a.log, Around: a.aroundAdmin,
+		WebhookNetworks: a.cfg.WebhookNetworks, WebhookTried: a.webhookTried, Log: a.log, Around: a.aroundAdmin,
 	}
 	if a.published != nil {
 		o.Publisher = a.published

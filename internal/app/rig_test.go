@@ -21,6 +21,7 @@ import (
 	"github.com/sluicehq/sluice/internal/config"
 	"github.com/sluicehq/sluice/internal/postgrestest"
 	"github.com/sluicehq/sluice/internal/redistest"
+	"github.com/sluicehq/sluice/internal/telemetry"
 )
 
 func TestMain(m *testing.M) { redistest.Main(postgrestest.Ending{M: m}) }
@@ -43,6 +44,7 @@ type rig struct {
 	via     string               // host:port by which nodes that start now reach the store; "" = at its socket
 	roles   map[int]config.Roles // of a node, where others than usual
 	streams int                  // a node bears
+	exports []*telemetry.Export  // of each node; nil = none
 }
 
 // node is one running node.
@@ -111,7 +113,7 @@ func (r *rig) config(i int) config.Serve {
 		Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", OpsListen: "127.0.0.1:0", PublicURL: public,
 		RedisPrefix: r.prefix, DataDir: filepath.Join(r.dir, fmt.Sprint(i)), SecretKey: secret,
 		Roles: config.Roles{Gate: true, Scheduler: true, Admin: i == 0}, BootstrapAdminToken: adminToken,
-		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, WebhookNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		MoverTick:      250 * time.Millisecond, MaxStreams: r.streams, NodeID: fmt.Sprintf("node-%d", i),
 		ShutdownTimeout: 15 * time.Second, AutoMigrate: true, DatabaseURL: config.Secret(r.sql),
 	}
@@ -159,7 +161,11 @@ func (r *rig) launch(i int, c clock.Clock) *node {
 	r.t.Helper()
 	n := &node{cfg: r.config(i), log: &logBuffer{}}
 	ctx := context.Background()
-	a, err := app.New(ctx, app.Options{Config: n.cfg, Clock: c, Log: slog.New(slog.NewJSONHandler(n.log, nil))})
+	o := app.Options{Config: n.cfg, Clock: c, Log: slog.New(slog.NewJSONHandler(n.log, nil))}
+	if i < len(r.exports) {
+		o.Export = r.exports[i]
+	}
+	a, err := app.New(ctx, o)
 	if err != nil {
 		r.t.Fatalf("node %d: %v", i, err)
 	}

@@ -60,7 +60,7 @@ func (a *App) Start(ctx context.Context) error {
 			Seen:     func(r queue.SwitchReport) { a.seen(r.Header) },
 		}
 		sales := scheduler.SaleClock{
-			Line: a.healed, Board: a.board, Limits: a.limits, Share: a.share, Clock: a.clock,
+			Line: tracedSales{a.healed, a.traces}, Board: a.board, Limits: a.limits, Share: a.share, Clock: a.clock,
 			Sales: func() *sale.Calendar { return a.settings.Now().Sales() },
 			Seen:  func(r queue.SwitchReport) { a.seen(r.Header) },
 		}

@@ -2,11 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/sluicehq/sluice/admin/webhook"
 	"github.com/sluicehq/sluice/internal/telemetry"
 	"github.com/sluicehq/sluice/queue"
 	"github.com/sluicehq/sluice/queue/batch"
@@ -27,6 +30,17 @@ func script(name string, item queue.Item) []attribute.KeyValue {
 		attribute.String("db.system.name", "redis"), attribute.String("db.operation.name", "EVALSHA"), attribute.String("db.stored_procedure.name", name),
 		attribute.String("sluice.item", string(item)),
 	}
+}
+
+// webhookTried makes the span of a try to send a message to a webhook. Where to is not in it: such addresses often hold a secret.
+func (a *App) webhookTried(r webhook.Result) {
+	now := time.Now()
+	var err error
+	if !r.Taken() {
+		err = errors.New(r.Error)
+	}
+	a.traces.Happened("send webhook", now.Add(-r.Took), now, err, attribute.String("http.request.method", "POST"),
+		attribute.Int("http.response.status_code", r.Status), attribute.String("messaging.destination.name", "webhook"))
 }
 
 // outcomes are those of an ask, in words.
@@ -82,6 +96,24 @@ func (t traced) Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder
 	r, err := t.line.Switch(ctx, item, o)
 	if span != nil {
 		telemetry.End(span, err, append(script("switch", item), attribute.String("sluice.order", string(o.Action)), outcome(r.Header.State.String()))...)
+	}
+	return r, err
+}
+
+// tracedSales is a line whose steps of sales have a span each, always: there are few, and people look for them.
+type tracedSales struct {
+	*heal.Line
+	traces *telemetry.Tracer
+}
+
+// Switch does a step of a sale.
+func (t tracedSales) Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder) (queue.SwitchReport, error) {
+	ctx, step := t.traces.Begin(ctx, "sale step", true, attribute.String("sluice.item", string(item)), attribute.String("sluice.order", string(o.Action)))
+	ctx, call := t.traces.Inside(ctx, "script switch")
+	r, err := t.Line.Switch(ctx, item, o)
+	if step != nil {
+		telemetry.End(call, err, script("switch", item)...)
+		telemetry.End(step, err, outcome(r.Header.State.String()))
 	}
 	return r, err
 }

@@ -189,6 +189,18 @@ func (t *Tracer) Begin(ctx context.Context, name string, always bool, attributes
 	return t.tracer.Start(ctx, name, trace.WithAttributes(attributes...))
 }
 
+// Happened makes the span of a call to elsewhere that is over, in a trace of its own, if it failed or is drawn.
+func (t *Tracer) Happened(name string, from, until time.Time, err error, attributes ...attribute.KeyValue) {
+	if t == nil || err == nil && !t.drawn() {
+		return
+	}
+	_, span := t.tracer.Start(context.Background(), name, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(from), trace.WithAttributes(attributes...))
+	if err != nil {
+		span.SetStatus(codes.Error, err.Error())
+	}
+	span.End(trace.WithTimestamp(until))
+}
+
 // End ends a span of Inside or Begin, with what went wrong.
 func End(span trace.Span, err error, attributes ...attribute.KeyValue) {
 	if span == nil {
