@@ -114,7 +114,7 @@ func (r *rig) config(i int) config.Serve {
 		RedisPrefix: r.prefix, DataDir: filepath.Join(r.dir, fmt.Sprint(i)), SecretKey: secret,
 		Roles: config.Roles{Gate: true, Scheduler: true, Admin: i == 0}, BootstrapAdminToken: adminToken,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, WebhookNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-		MoverTick:      250 * time.Millisecond, MaxStreams: r.streams, NodeID: fmt.Sprintf("node-%d", i),
+		MoverTick: 250 * time.Millisecond, MaxStreams: r.streams, NodeID: fmt.Sprintf("node-%d", i),
 		ShutdownTimeout: 15 * time.Second, AutoMigrate: true, DatabaseURL: config.Secret(r.sql),
 	}
 	if roles, ok := r.roles[i]; ok {
