@@ -22,7 +22,7 @@ type benchCmd struct {
 
 // benchRunCmd runs the project's own load against nodes that it starts.
 type benchRunCmd struct {
-	Case   string `arg:"" help:"all, or one of: crowd, surge, check-off, join, pass, far, near, million, items, storm, soak, positions, counts, replay. \"sluice bench run --help\" says what each is."`
+	Case   string `arg:"" help:"all, or one of: crowd, surge, check-off, join, pass, far, near, million, items, storm, soak, positions, counts, telemetry, replay. \"sluice bench run --help\" says what each is."`
 	Short  bool   `help:"A form of seconds, with the same bounds where they can be told in that time."`
 	JSON   bool   `name:"json" help:"One line of JSON for each case instead of a table."`
 	Target string `placeholder:"URL" help:"A server that runs already, for check-off (its item bench-off) and join (its item bench-on, with the queue on). Without it the case starts what it needs."`

@@ -37,9 +37,15 @@ func self(t *testing.T) (program string, environ []string) {
 // spawn starts sluice as a process of its own, which ends with the test.
 func spawn(t *testing.T, args ...string) *childproc.Child {
 	t.Helper()
+	return spawnIn(t, nil, args...)
+}
+
+// spawnIn is spawn with more variables.
+func spawnIn(t *testing.T, more []string, args ...string) *childproc.Child {
+	t.Helper()
 	program, environ := self(t)
 	cmd := exec.Command(program, args...)
-	cmd.Env = environ
+	cmd.Env = append(environ, more...)
 	c, err := childproc.Start(cmd)
 	if err != nil {
 		t.Fatal(err)

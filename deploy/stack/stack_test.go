@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/goccy/go-yaml"
@@ -82,35 +83,31 @@ func TestEachServiceIsPinnedHealthyAndHasItsFiles(t *testing.T) {
 
 func TestTheNodesSettingsAreTaken(t *testing.T) {
 	t.Parallel()
-	known := map[string]bool{}
-	for _, set := range config.Settings() {
-		known[set.Env] = true
+	dockerfile, err := os.ReadFile(filepath.Join(root, "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	image := regexp.MustCompile(`SLUICE_\w+=\S+`).FindAllString(string(dockerfile), -1)
 	nodes := 0
 	for name, s := range project(t).Services {
 		if s.Image != "sluice:local" || s.Profiles != nil {
 			continue
 		}
 		nodes++
-		f := config.Defaults()
+		environ := slices.Clone(image)
 		for env, value := range s.Environment {
-			if strings.HasPrefix(env, "SLUICE_") && !known[env] {
-				t.Errorf("%s: there is no setting %s", name, env)
-			}
-			switch env {
-			case "SLUICE_REDIS_URL":
-				f.RedisURL = *value
-			case "SLUICE_DATABASE_URL":
-				f.DatabaseURL = *value
-			case "SLUICE_SECRET_KEY":
-				f.SecretKey = *value
-			case "SLUICE_PUBLIC_URL":
-				f.PublicURL = *value
-			case "SLUICE_TRUSTED_PROXIES":
-				f.TrustedProxies = *value
-			}
+			environ = append(environ, env+"="+*value)
 		}
-		if _, err := f.Serve(); err != nil {
+		var flags config.Flags
+		sources := config.Sources{Environ: environ}
+		k, err := kong.New(&flags, sources.Options()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Parse(nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := flags.Serve(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -53,7 +53,7 @@ func (f Flags) Serve() (Serve, error) {
 		NodeID:              c.optional("node-id", f.NodeID, nodeForm),
 		LogLevel:            c.level("log-level", f.LogLevel),
 		LogFormat:           c.optional("log-format", f.LogFormat, formatForm),
-		TraceSampleRatio:    c.untraced("trace-sample-ratio", c.share("trace-sample-ratio", f.TraceSampleRatio)),
+		TraceSampleRatio:    c.share("trace-sample-ratio", f.TraceSampleRatio),
 		ShutdownTimeout:     c.duration("shutdown-timeout", f.ShutdownTimeout, 0, 10*time.Minute),
 	}
 	c.covers("cookie-domain", s.CookieDomain, s.PublicURL)
@@ -322,14 +322,6 @@ func (c *checker) unbuilt(flag string, n int) int {
 		c.fail(flag, strconv.Itoa(n), "is not available in this version")
 	}
 	return n
-}
-
-// untraced refuses every share but the default until there are traces to take.
-func (c *checker) untraced(flag string, x float64) float64 {
-	if x != 0.01 {
-		c.fail(flag, strconv.FormatFloat(x, 'g', -1, 64), "is not available in this version, which takes no traces")
-	}
-	return x
 }
 
 func (c *checker) share(flag, v string) float64 {

@@ -65,7 +65,7 @@ type Flags struct {
 	NodeID              string   `name:"node-id" placeholder:"TEXT" unit:"1 to 64 of A-Z a-z 0-9 . _ -" help:"Name of this node, unlike any other's." empty:"host name and a random part"`
 	LogLevel            string   `name:"log-level" placeholder:"LEVEL" default:"info" unit:"debug, info, warn, error" help:"Least level that is logged."`
 	LogFormat           string   `name:"log-format" placeholder:"FORMAT" unit:"text, json" help:"Form of the log." empty:"text on a terminal, else json"`
-	TraceSampleRatio    string   `name:"trace-sample-ratio" placeholder:"SHARE" default:"0.01" unit:"0.01" help:"Share of traces taken where a caller did not decide. Not available in this version."`
+	TraceSampleRatio    string   `name:"trace-sample-ratio" placeholder:"SHARE" default:"0.01" unit:"0 to 1" help:"Share of traces taken where a caller did not decide. They are sent as the OTEL_… variables say, and nowhere without any."`
 	ShutdownTimeout     string   `name:"shutdown-timeout" placeholder:"TIME" default:"15s" unit:"0s to 10m" help:"Longest drain after SIGTERM. A second signal ends at once."`
 	AutoMigrate         *bool    `name:"auto-migrate" negatable:"" unit:"true or false" help:"Bring the SQL schema up to date at start." empty:"true on SQLite, false on Postgres"`
 }

@@ -1,0 +1,126 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/sluicehq/sluice/internal/load"
+	"github.com/sluicehq/sluice/queue"
+)
+
+// mostWatchedMB is how much more memory a node may take whose receiver hangs.
+const mostWatchedMB = 32 << 20 / 1e6
+
+// watching: what it costs to be watched. Three nodes of one store answer the same checks in turns: one that nobody watches;
+// one that is scraped each second and sends its traces, 1 %, to a receiver; and one whose receiver takes connections and never answers.
+func watching(ctx context.Context, e *env) error {
+	f, err := e.start(ctx, 1)
+	defer f.close()
+	if err != nil {
+		return err
+	}
+	takes, hangs, err := receivers()
+	if err != nil {
+		return err
+	}
+	defer takes.Close()
+	defer hangs.Close()
+	for name, at := range map[string]net.Listener{"taken": takes, "hanging": hangs} {
+		with := *e
+		with.Environ = append(slices.Clone(e.Environ), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://"+at.Addr().String()+"/v1/traces")
+		n, err := with.node(ctx, f, name, "gate,scheduler")
+		if err != nil {
+			return err
+		}
+		f.nodes = append(f.nodes, n)
+	}
+	if err := f.policy(ctx, "off", map[string]any{"trigger_requests": queue.MaxNumber}); err != nil {
+		return err
+	}
+	sign, err := newSigner()
+	if err != nil {
+		return err
+	}
+	var requests [][]byte
+	for range pick(e.Short, 10_000, 500) {
+		requests = append(requests, load.Request(http.MethodGet, f.nodes[0].host(), "/v1/items/off/check", "Sluice-Visitor", sign.visitor(queue.NewVisitor())))
+	}
+	watch, stop := context.WithCancel(ctx)
+	defer stop()
+	go f.scrape(watch, f.nodes[1:])
+
+	pairs, span := pick(e.Short, 11, 2), pick(e.Short, 2*time.Second, 500*time.Millisecond)
+	rates := map[string][]float64{}
+	for i := range pairs + 1 { // the first warms
+		turn := slices.Clone(f.nodes)
+		if i%2 == 1 {
+			slices.Reverse(turn) // whoever comes last finds the machine warmer, or busier
+		}
+		for _, n := range turn {
+			r, err := load.Run(ctx, load.Plan{Addrs: []string{n.host()}, Conns: conns, For: span, Next: turns(requests, conns)})
+			if err != nil {
+				return err
+			}
+			if r.Errors > 0 {
+				return fmt.Errorf("%s: %d requests failed: %w", n.name, r.Errors, r.First)
+			}
+			if i > 0 {
+				rates[n.name] = append(rates[n.name], float64(r.Requests)/span.Seconds())
+			}
+		}
+	}
+	r := &e.report
+	plain := rates[f.nodes[0].name]
+	r.note("nobody watches", median(plain), "requests/s")
+	for _, n := range f.nodes[1:] {
+		var ratios []float64
+		for i, rate := range rates[n.name] {
+			ratios = append(ratios, rate/plain[i])
+		}
+		r.note(n.name, median(rates[n.name]), "requests/s")
+		r.atLeast(e.Short, fmt.Sprintf("ratio, receiver %s, median of %d pairs", n.name, pairs), median(ratios), 0.95, "×")
+		r.note("least and most of the pairs", slices.Min(ratios), "×")
+		r.note("", slices.Max(ratios), "×")
+		r.atMost("more memory, receiver "+n.name, n.residentMB()-f.nodes[0].residentMB(), mostWatchedMB, "MB")
+	}
+	return nil
+}
+
+// receivers are one of OTLP over HTTP that takes everything, and one that takes connections and says nothing.
+func receivers() (takes, hangs net.Listener, err error) {
+	if takes, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return nil, nil, err
+	}
+	go func() {
+		_ = http.Serve(takes, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", "application/x-protobuf") // and an empty message: all was taken
+		}))
+	}()
+	if hangs, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		_ = takes.Close()
+		return nil, nil, err
+	}
+	return takes, hangs, nil
+}
+
+// scrape gets the metrics of nodes each second, until ctx ends.
+func (f *fleet) scrape(ctx context.Context, nodes []*node) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			for _, n := range nodes {
+				_, _, _ = f.get(ctx, n.ops+"/metrics")
+			}
+		}
+	}
+}
