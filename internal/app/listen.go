@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"runtime/debug"
 	profiles "runtime/pprof"
 	"time"
 
@@ -83,6 +84,13 @@ func (a *App) ops() http.Handler {
 		e.GET(path, gin.WrapH(h))
 		e.HEAD(path, gin.WrapH(h))
 	}
+	e.GET("/debug/build", func(c *gin.Context) {
+		if info, ok := debug.ReadBuildInfo(); ok {
+			c.String(http.StatusOK, "%s", info)
+			return
+		}
+		problem.NotFound(c)
+	})
 	e.GET("/debug/pprof/", gin.WrapF(pprof.Index))
 	e.GET("/debug/pprof/:profile", func(c *gin.Context) {
 		switch name := c.Param("profile"); {

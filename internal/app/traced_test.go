@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -151,6 +152,12 @@ func TestAVisitorsWaitIsOneTrace(t *testing.T) {
 		}
 	}
 
+	// Who looks at the waits finds the trace of one.
+	exemplar := regexp.MustCompile(`(?m)^sluice_wait_seconds_bucket\{.* # \{trace_id="` + fmt.Sprintf("%x", wait.TraceId) + `"\}`)
+	if !exemplar.MatchString(r.page(r.nodes[0]) + r.page(r.nodes[1])) {
+		t.Error("no exemplar leads to the wait")
+	}
+
 	at := time.Now().Add(time.Second).UTC().Format("2006-01-02T15:04:05.000Z")
 	r.must("POST", "/sales", map[string]any{"name": "Friday", "item": "sku-2", "opens_at": at, "overrides": map[string]any{"inflow_per_second": 1}})
 	r.must("POST", "/webhooks", map[string]any{"url": "https://127.0.0.1:9/"})
@@ -224,10 +231,15 @@ func (r *rig) get(method, path string, h http.Header) int {
 	return resp.StatusCode
 }
 
-// page is what the metrics of a node are.
+// page is what the metrics of a node are, with exemplars.
 func (r *rig) page(n *node) string {
 	r.t.Helper()
-	resp, err := r.client.Get("http://" + n.Addresses().Ops + "/metrics")
+	req, err := http.NewRequest(http.MethodGet, "http://"+n.Addresses().Ops+"/metrics", nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Accept", "application/openmetrics-text;version=1.0.0")
+	resp, err := r.client.Do(req)
 	if err != nil {
 		r.t.Fatal(err)
 	}
