@@ -194,7 +194,7 @@ func (a *App) openMetrics() error {
 		return err
 	}
 	if a.store.client != nil {
-		a.store.client.AddHook(a.metrics.StoreHook(storeScripts()))
+		a.store.client.AddHook(a.metrics.StoreHook(storeScripts(), a.traces))
 	}
 	return nil
 }
@@ -252,9 +252,14 @@ func (a *App) loadBoard(ctx context.Context) error {
 }
 
 func (a *App) openAdmin(ctx context.Context) error {
+	system := "sqlite"
+	if a.cfg.DatabaseURL != "" {
+		system = "postgresql"
+	}
 	var err error
 	if a.sql, err = sqlstore.Open(ctx, sqlstore.Options{
 		URL: string(a.cfg.DatabaseURL), Dir: a.cfg.DataDir, AutoMigrate: a.cfg.AutoMigrate, Clock: a.clock.Base,
+		Connect: a.export.OpenDB(system),
 	}); err != nil {
 		return err
 	}

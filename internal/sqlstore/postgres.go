@@ -28,7 +28,7 @@ func openPostgres(o Options) (*Store, error) {
 	if _, named := cfg.RuntimeParams["application_name"]; !named {
 		cfg.RuntimeParams["application_name"] = "sluice"
 	}
-	db := stdlib.OpenDB(*cfg)
+	db := o.Connect(stdlib.GetConnector(*cfg))
 	db.SetMaxOpenConns(8)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	db.SetConnMaxLifetime(time.Hour) // so that a moved or rebalanced database is found again

@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -39,18 +41,39 @@ func openSQLite(o Options) (*Store, error) {
 	// synchronous FULL: in WAL mode NORMAL may lose the last commits with the power.
 	const pragmas = "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
 	name := "file:" + (&url.URL{Path: path}).EscapedPath()
-	if s.write, err = sql.Open("sqlite", name+pragmas+"&_txlock=immediate"); err != nil {
+	if s.write, err = o.openFile(name + pragmas + "&_txlock=immediate"); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	s.write.SetMaxOpenConns(1)
 	if err := connect(s.write); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), s.write.Close())
 	}
-	if s.read, err = sql.Open("sqlite", name+pragmas+"&_pragma=query_only(1)"); err != nil {
+	if s.read, err = o.openFile(name + pragmas + "&_pragma=query_only(1)"); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), s.write.Close())
 	}
 	s.read.SetMaxOpenConns(4)
 	return s, nil
+}
+
+// file is an SQLite database, to be connected to.
+type file struct {
+	driver driver.Driver
+	name   string
+}
+
+// Connect opens the file.
+func (f file) Connect(context.Context) (driver.Conn, error) { return f.driver.Open(f.name) }
+
+// Driver is that of SQLite.
+func (f file) Driver() driver.Driver { return f.driver }
+
+// openFile makes the database of a file; nothing is opened yet.
+func (o Options) openFile(name string) (*sql.DB, error) {
+	registered, err := sql.Open("sqlite", name)
+	if err != nil {
+		return nil, err
+	}
+	return o.Connect(file{registered.Driver(), name}), registered.Close()
 }
 
 // connect makes the first connection, which turns a new file to WAL. SQLite refuses that at once, busy timeout or not,

@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
@@ -36,6 +37,8 @@ type Options struct {
 	Dir         string      // --data-dir, made where it is missing
 	AutoMigrate bool        // bring the schema up to date, in place of ErrSchemaBehind
 	Clock       clock.Clock // nil = clock.System
+	// Connect makes the database of its driver's connector, for whoever watches the calls; nil = sql.OpenDB.
+	Connect func(driver.Connector) *sql.DB
 }
 
 // patience is how long one method may take. A database that stopped in its tracks looks like one that is slow.
@@ -64,6 +67,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 func open(o Options) (*Store, error) {
 	if o.Clock == nil {
 		o.Clock = clock.System{}
+	}
+	if o.Connect == nil {
+		o.Connect = sql.OpenDB
 	}
 	if o.URL != "" {
 		return openPostgres(o)

@@ -2,6 +2,8 @@ package telemetry
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/XSAM/otelsql"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/contrib/bridges/otelslog"
 	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
@@ -19,6 +22,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // scope names what makes the spans and log records.
@@ -100,6 +104,23 @@ func (x *Export) Quiet(log *slog.Logger) {
 			log.Warn("telemetry not sent", "err", err)
 		}
 	}))
+}
+
+// OpenDB makes a database whose calls have a span each, within that of a request that is traced; it stands in for sql.OpenDB. System is
+// its name by the conventions: sqlite or postgresql.
+func (x *Export) OpenDB(system string) func(driver.Connector) *sql.DB {
+	if x == nil || x.spans == nil {
+		return sql.OpenDB
+	}
+	return func(c driver.Connector) *sql.DB {
+		return otelsql.OpenDB(c, otelsql.WithTracerProvider(x.spans), otelsql.WithAttributes(attribute.String("db.system.name", system)),
+			otelsql.WithSpanOptions(otelsql.SpanOptions{
+				OmitConnResetSession: true, OmitConnPrepare: true, OmitRows: true, OmitConnectorConnect: true, DisableErrSkip: true,
+				SpanFilter: func(ctx context.Context, _ otelsql.Method, _ string, _ []driver.NamedValue) bool {
+					return trace.SpanFromContext(ctx).IsRecording()
+				},
+			}))
+	}
 }
 
 // LogHandler gives the handler that sends log records, nil where they are not to be sent.

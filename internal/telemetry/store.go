@@ -9,6 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sluicehq/sluice/internal/telemetry/series"
 )
@@ -24,10 +26,13 @@ var (
 type StoreHook struct {
 	m       *Metrics
 	scripts map[string]string // by digest
+	traces  *Tracer           // nil = nothing is traced
 }
 
 // StoreHook makes the hook of a client of the store.
-func (m *Metrics) StoreHook(scripts map[string]string) StoreHook { return StoreHook{m, scripts} }
+func (m *Metrics) StoreHook(scripts map[string]string, traces *Tracer) StoreHook {
+	return StoreHook{m, scripts, traces}
+}
 
 // DialHook leaves dialing as it is.
 func (h StoreHook) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -38,8 +43,13 @@ func (h StoreHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if blocks(cmd) {
 			return next(ctx, cmd)
 		}
+		var span trace.Span
+		if trace.SpanFromContext(ctx).IsRecording() { // else nobody needs a name for it
+			ctx, span = h.traces.Inside(ctx, "redis "+h.Name(cmd))
+		}
 		began := time.Now()
 		err := next(ctx, cmd)
+		endCall(span, err)
 		h.took(cmd, time.Since(began))
 		h.failed(ctx, err)
 		return err
@@ -49,8 +59,10 @@ func (h StoreHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // ProcessPipelineHook measures the commands of a pipeline as one call.
 func (h StoreHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
+		ctx, span := h.traces.Inside(ctx, "redis pipeline", attribute.Int("db.operation.batch.size", len(cmds)))
 		began := time.Now()
 		err := next(ctx, cmds)
+		endCall(span, err)
 		if len(cmds) > 0 {
 			h.took(cmds[0], time.Since(began))
 		}
@@ -59,6 +71,14 @@ func (h StoreHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 		}
 		return err
 	}
+}
+
+// endCall ends the span of a call; what is not there is no error.
+func endCall(span trace.Span, err error) {
+	if errors.Is(err, redis.Nil) {
+		err = nil
+	}
+	End(span, err, attribute.String("db.system.name", "redis"))
 }
 
 // blocks reports whether a command waits for something to happen.
