@@ -29,16 +29,24 @@ func checkOff(ctx context.Context, e *env) error {
 	if err := f.policy(ctx, "off", map[string]any{"trigger_requests": queue.MaxNumber}); err != nil {
 		return err
 	}
-	sign, err := newSigner()
+	requests, err := knownVisitors(pick(e.Short, 10_000, 500), f.nodes[0].host(), "off")
 	if err != nil {
 		return err
 	}
-	var requests [][]byte
-	for range pick(e.Short, 10_000, 500) {
-		requests = append(requests, load.Request(http.MethodGet, f.nodes[0].host(), "/v1/items/off/check", "Sluice-Visitor", sign.visitor(queue.NewVisitor())))
-	}
 	c.host, c.next = f.nodes[0].host(), turns(requests, conns)
 	return c.run(ctx, e, f)
+}
+
+// knownVisitors are the checks of an item by n visitors who have been here before.
+func knownVisitors(n int, host, item string) (requests [][]byte, err error) {
+	sign, err := newSigner()
+	if err != nil {
+		return nil, err
+	}
+	for range n {
+		requests = append(requests, load.Request(http.MethodGet, host, "/v1/items/"+item+"/check", "Sluice-Visitor", sign.visitor(queue.NewVisitor())))
+	}
+	return requests, nil
 }
 
 // join: every request is a newcomer who gets a place.

@@ -42,13 +42,9 @@ func watching(ctx context.Context, e *env) error {
 	if err := f.policy(ctx, "off", map[string]any{"trigger_requests": queue.MaxNumber}); err != nil {
 		return err
 	}
-	sign, err := newSigner()
+	requests, err := knownVisitors(pick(e.Short, 10_000, 500), f.nodes[0].host(), "off")
 	if err != nil {
 		return err
-	}
-	var requests [][]byte
-	for range pick(e.Short, 10_000, 500) {
-		requests = append(requests, load.Request(http.MethodGet, f.nodes[0].host(), "/v1/items/off/check", "Sluice-Visitor", sign.visitor(queue.NewVisitor())))
 	}
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
