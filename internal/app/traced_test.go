@@ -247,17 +247,21 @@ func (r *rig) page(n *node) string {
 	return read(resp)
 }
 
-// floods asks for a thousand items in all ways there are, and for much that is not there.
+// floods asks for a thousand items (in full 50,000) in all ways there are, and for much that is not there.
 func (r *rig) floods() {
 	r.t.Helper()
+	items := 1000
+	if full {
+		items = 50_000
+	}
 	h := func(i int) http.Header {
 		return http.Header{
 			"User-Agent": {fmt.Sprint("agent ", i)}, "Accept-Language": {fmt.Sprintf("x-%d", i)}, "Cookie": {fmt.Sprintf("my-cookie=%d", i)},
-			"X-Original-Uri": {fmt.Sprintf("/made/up/%d", i)}, "X-Forwarded-For": {fmt.Sprintf("10.1.%d.%d", i/250, i%250)},
+			"X-Original-Uri": {fmt.Sprintf("/made/up/%d", i)}, "X-Forwarded-For": {fmt.Sprintf("10.1.%d.%d", i/250%250, i%250)},
 		}
 	}
 	together(8, func(worker int) {
-		for i := worker; i < 1000; i += 8 {
+		for i := worker; i < items; i += 8 {
 			item := fmt.Sprintf("made-up-%d", i)
 			for _, path := range []string{
 				"/v1/items/" + item + "/check?user=somebody-" + fmt.Sprint(i), "/v1/items/" + item + "/status?return=http://shop.test/return-to",
