@@ -30,7 +30,7 @@
       set('pass ' + item, token);
     } catch (e) { return; }
     var rest = url.search.slice(1).split('&').filter(function (p) { return p.split('=')[0] !== 'sluice_pass'; }).join('&');
-    history.replaceState(history.state, '', url.pathname + (rest ? '?' + rest : '') + url.hash);
+    history.replaceState(history.state, '', url.origin + url.pathname + (rest ? '?' + rest : '') + url.hash);
   }
 
   function call(method, item, path) {

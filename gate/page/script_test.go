@@ -1,6 +1,7 @@
 package page_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -18,7 +19,7 @@ func TestTheScriptOnPagesOfAnotherSite(t *testing.T) {
 	shop := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(rw, `<!doctype html><title>shop</title><link rel=icon href=data:,><h1>A product</h1><script src="%s/sluice.js" data-item="%s"></script>`,
-			r.URL.Query().Get("from"), strings.TrimPrefix(r.URL.Path, "/"))
+			r.URL.Query().Get("from"), strings.TrimLeft(r.URL.Path, "/"))
 	}))
 	t.Cleanup(shop.Close)
 	other := strings.Replace(shop.URL, "127.0.0.1", "localhost", 1)
@@ -45,6 +46,15 @@ func TestTheScriptOnPagesOfAnotherSite(t *testing.T) {
 		p.Go(product("sku-2"))
 		if got := action(p, "sku-2"); got != "pass/queue_off" || p.At() != product("sku-2") {
 			t.Errorf("%s at %s", got, p.At())
+		}
+	})
+	t.Run("a path that reads like another host: the pass leaves the address all the same", func(t *testing.T) {
+		p := open(t, "")
+		said := base64.RawURLEncoding.EncodeToString([]byte(`{"aud": "sku-2"}`))
+		p.Go(other + "//sku-2?from=" + w.url + "&sluice_pass=e30." + said + ".e30")
+		p.Eventually(`location.pathname === "//sku-2" && !location.search.includes("sluice_pass")`)
+		if got := action(p, "sku-2"); got != "pass/queue_off" {
+			t.Error(got)
 		}
 	})
 	t.Run("closed: the waiting page says so", func(t *testing.T) {
