@@ -55,6 +55,9 @@ type Options struct {
 	UserVisitor func(user string) queue.Visitor
 	// FindRef finds the visitor that the short reference of a waiting page stands for. nil = ?ref= is not available.
 	FindRef func(ctx context.Context, item queue.Item, ref string) (v queue.Visitor, found bool, err error)
+	// Settled tells of times of sales, named as sale.Mark does, whether the line's nodes have seen them open or be turned
+	// off. nil = this node sees all.
+	Settled func(ctx context.Context, marks []string) ([]bool, error)
 	// Seen is told each header that the line answers with.
 	Seen           func(queue.Header)
 	BootstrapToken string          // an admin for automation; "" = none

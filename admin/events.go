@@ -19,6 +19,7 @@ const (
 	SalePrequeue   = "sale.prequeue"
 	SaleOpened     = "sale.opened"
 	SaleClosed     = "sale.closed"
+	SaleMissed     = "sale.missed"
 	PolicyChanged  = "policy.changed"
 	StoreDown      = "store.down"
 	StoreUp        = "store.up"
@@ -29,7 +30,7 @@ const (
 func EventTypes() []string {
 	return []string{
 		QueueActivated, QueueReleased, QueuePaused, QueueResumed, QueueClosed, PolicyChanged,
-		SalePrequeue, SaleOpened, SaleClosed, "sale.missed", StoreDown, StoreUp, StoreRestored,
+		SalePrequeue, SaleOpened, SaleClosed, SaleMissed, StoreDown, StoreUp, StoreRestored,
 	}
 }
 

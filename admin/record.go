@@ -15,6 +15,9 @@ const historyBacklog = 4096
 // keepHistory writes what events mean for the history, and queues them for webhooks, until ctx ends and what was
 // published before is written.
 func (a *Admin) keepHistory(ctx context.Context) {
+	judge := time.NewTicker(a.o.Every)
+	defer judge.Stop()
+	missed := missedSales{admin: a, since: a.o.Clock.Now()}
 	for {
 		select {
 		case <-ctx.Done():
@@ -27,6 +30,13 @@ func (a *Admin) keepHistory(ctx context.Context) {
 				default:
 					return
 				}
+			}
+		case <-judge.C:
+			if len(a.history.C) > 0 {
+				continue // what is to be written may tell that a sale has opened
+			}
+			if err := missed.tell(ctx); err != nil && ctx.Err() == nil {
+				a.log.DebugContext(ctx, "missed sales are looked for again", "err", err)
 			}
 		case e, ok := <-a.history.C:
 			if !ok {
@@ -69,7 +79,7 @@ func (a *Admin) recordOf(ctx context.Context, e Event) record {
 		}
 	}
 	r := record{event: e}
-	if e.Type == PolicyChanged {
+	if e.Type == PolicyChanged || e.Type == SaleMissed {
 		return r // queued with the change itself
 	}
 	var err error
@@ -91,6 +101,10 @@ func (a *Admin) record(ctx context.Context, r record) error {
 			noted = tx.Activated(*e.Header, e.Trip)
 		case e.Type == QueueReleased:
 			noted = tx.Released(*e.Header, e.Time, e.Reason, e.Ended)
+		}
+		if mark, ok := settledBy(r.event); ok {
+			_, err := tx.SettleSale(mark.id, mark.opensMS)
+			noted = errors.Join(noted, err)
 		}
 		if r.letter.Message != "" {
 			queued = tx.Queue(r.letter)

@@ -270,7 +270,7 @@ func (a *App) openAdmin(ctx context.Context) error {
 		WebhookNetworks: a.cfg.WebhookNetworks, WebhookTried: a.webhookTried, Log: a.log, Around: a.aroundAdmin,
 	}
 	if a.published != nil {
-		o.Publisher = a.published
+		o.Publisher, o.Settled = a.published, a.store.settled.Among
 	}
 	if o.SSO, err = signOn(a.cfg); err != nil {
 		return err

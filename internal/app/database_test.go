@@ -40,8 +40,8 @@ func (r *rig) everywhere(most time.Duration, item, reason string) {
 }
 
 // invariant live-settings, B176: what either admin node writes is in force at all gates and at the other within a second.
-// With the database away visitors notice nothing, actions on items work, and changes of settings are refused with a text
-// that says so; what happened meanwhile reaches history and audit afterwards.
+// With the database away visitors notice nothing, actions on items work, sales open, and changes of settings are refused
+// with a text that says so; what happened meanwhile reaches history, audit and webhooks afterwards.
 func TestTwoAdminNodesOnOnePostgres(t *testing.T) {
 	t.Parallel()
 	r, database := newSharedRig(t)
@@ -61,6 +61,13 @@ func TestTwoAdminNodesOnOnePostgres(t *testing.T) {
 	if os.Getenv("CASES") == "full" {
 		away = 20 * time.Second
 	}
+	told := r.listen()
+	if status, out := r.adminAt(1, "PUT", "/sales/drop", map[string]any{
+		"name": "Drop", "item": "drop", "opens_at": time.Now().Add(3 * time.Second).UTC().Format("2006-01-02T15:04:05.000Z"),
+		"overrides": map[string]any{"inflow_per_second": 0},
+	}); status != 201 {
+		t.Fatalf("a sale: %d %v", status, out)
+	}
 	database.Stop()
 	gone := time.Now()
 	for i := range 2 {
@@ -76,8 +83,9 @@ func TestTwoAdminNodesOnOnePostgres(t *testing.T) {
 	if status, out := r.adminAt(1, "POST", "/items/third/inflow", map[string]any{"inflow_per_second": 0}); status != 200 {
 		t.Errorf("an action while the database is away: %d %v", status, out)
 	}
+	r.everywhere(10*time.Second, "drop", "queue_on") // the sale opens by the published copy
 	for time.Since(gone) < away {
-		for item, reason := range map[string]string{"first": "queue_on", "second": "queue_on", "quiet": "queue_off"} {
+		for item, reason := range map[string]string{"first": "queue_on", "second": "queue_on", "drop": "queue_on", "quiet": "queue_off"} {
 			for gate := 2; gate <= 4; gate++ {
 				if a := r.visitor().check(gate, item); a.Status != 200 || a.Reason != reason {
 					t.Fatalf("%s at gate %d: %+v", item, gate, a)
@@ -98,5 +106,10 @@ func TestTwoAdminNodesOnOnePostgres(t *testing.T) {
 		rows, _ := history["activations"].([]any)
 		entries, _ := audit["audit"].([]any)
 		return len(rows) == 1 && len(entries) == 2
+	})
+	r.eventually(10*time.Second, "history and webhooks have the sale's step, once", func() bool {
+		_, history := r.adminAt(0, "GET", "/activations?item=drop", nil)
+		rows, _ := history["activations"].([]any)
+		return len(rows) == 1 && rows[0].(map[string]any)["cause"] == "sale" && told("sale.opened")["drop"] == 1
 	})
 }

@@ -24,10 +24,12 @@ type fleet struct {
 	pending map[queue.Item]queue.Header // to be told
 	ended   []redisline.Ended           // to be told
 	recalls map[queue.Item]struct{}     // lines that may have lost the marks that this node remembers
+	settled []string                    // times of sales to be noted
 	wake    chan struct{}
 }
 
-// mostEnded bounds the ended passes that wait to be told; who is past it is refused at the next renewal.
+// mostEnded bounds the ended passes that wait to be told; who is past it is refused at the next renewal. It bounds what is to
+// be noted of sales too.
 const mostEnded = 10_000
 
 func newFleet(a *App) *fleet {
@@ -190,6 +192,16 @@ func (f *fleet) tellEnded(e redisline.Ended) {
 	f.nudge()
 }
 
+// settle has it noted that a time of a sale has opened or was turned off.
+func (f *fleet) settle(mark string) {
+	f.mu.Lock()
+	if len(f.settled) < mostEnded {
+		f.settled = append(f.settled, mark)
+	}
+	f.mu.Unlock()
+	f.nudge()
+}
+
 // recall has an item's line given the marks that this node remembers.
 func (f *fleet) recall(item queue.Item) {
 	f.mu.Lock()
@@ -222,8 +234,8 @@ func (f *fleet) tell(ctx context.Context) {
 // tellAll reports whether nothing is left to be told.
 func (f *fleet) tellAll(ctx context.Context) bool {
 	f.mu.Lock()
-	headers, ended, recalls := f.pending, f.ended, f.recalls
-	f.pending, f.ended, f.recalls = map[queue.Item]queue.Header{}, nil, map[queue.Item]struct{}{}
+	headers, ended, recalls, settled := f.pending, f.ended, f.recalls, f.settled
+	f.pending, f.ended, f.recalls, f.settled = map[queue.Item]queue.Header{}, nil, map[queue.Item]struct{}{}, nil
 	f.mu.Unlock()
 	all := true
 	if len(recalls) > 0 {
@@ -242,6 +254,12 @@ func (f *fleet) tellAll(ctx context.Context) bool {
 				f.pending[h.Item] = h
 			}
 			f.mu.Unlock()
+		}
+	}
+	for _, mark := range settled {
+		if err := f.app.store.settled.Note(ctx, mark, f.app.clock.Now().UnixMilli()); err != nil {
+			all = false
+			f.settle(mark)
 		}
 	}
 	for i, e := range ended {

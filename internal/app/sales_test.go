@@ -2,8 +2,11 @@ package app_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/sluicehq/sluice/internal/config"
 )
 
 // B026, B044: over three nodes a sale gathers, opens not a millisecond early, sets its inflow by its ramp, closes and
@@ -52,5 +55,79 @@ func TestASaleOverThreeNodes(t *testing.T) {
 	}
 	if a := r.visitor().check(1, "sku-1"); a.Reason != "closed" {
 		t.Errorf("after: %s/%s", a.Action, a.Reason)
+	}
+}
+
+// listen registers a webhook, and gives what counts the messages of a type that were queued for it, by subject.
+func (r *rig) listen() func(typ string) map[string]int {
+	r.t.Helper()
+	hook := r.must("POST", "/webhooks", map[string]any{"url": "http://127.0.0.1:9/"})
+	return func(typ string) map[string]int {
+		n := map[string]int{}
+		for cursor := ""; ; {
+			_, page := r.admin("GET", fmt.Sprintf("/webhooks/%v/deliveries?cursor=%s", hook["id"], cursor), nil)
+			all, _ := page["deliveries"].([]any)
+			for _, d := range all {
+				if d := d.(map[string]any); d["type"] == typ {
+					n[fmt.Sprint(d["subject"])]++
+				}
+			}
+			next, _ := page["next_cursor"].(string)
+			if next == "" {
+				return n
+			}
+			cursor = next
+		}
+	}
+}
+
+// A node that is killed as it opens sales, as by kill -9, leaves some of them open and some not: the other opens the rest,
+// and each opens once.
+func TestANodeThatIsKilledAsItOpensSales(t *testing.T) {
+	t.Parallel()
+	rounds := 1
+	if full {
+		rounds = 10
+	}
+	r := newRig(t, 0)
+	r.roles = map[int]config.Roles{0: {Admin: true}, 1: {Scheduler: true}, 2: {Scheduler: true}}
+	r.start(0, nil)
+	r.startProcess(2)
+	told := r.listen()
+	const items = 20
+	for round := range rounds {
+		kill := r.startProcess(1)
+		opens := time.Now().Add(2 * time.Second).Truncate(time.Millisecond)
+		name := func(i int) string { return fmt.Sprintf("round-%d-%d", round, i) }
+		for i := range items {
+			r.must("PUT", "/sales/"+name(i), map[string]any{
+				"name": "Sale", "item": name(i), "prequeue_at": opens.Add(-500 * time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z"),
+				"opens_at": opens.UTC().Format("2006-01-02T15:04:05.000Z"),
+			})
+		}
+		until(time.Until(opens) + time.Duration(rand.IntN(120))*time.Millisecond)
+		kill()
+		r.eventually(10*time.Second, "all are open", func() bool {
+			for i := range items {
+				if r.must("GET", "/items/"+name(i), nil)["state"] != "open" {
+					return false
+				}
+			}
+			return true
+		})
+		for _, step := range []string{"sale.prequeue", "sale.opened", "queue.activated"} {
+			var got map[string]int
+			r.eventually(10*time.Second, step+" was told", func() bool { got = told(step); return len(got) == (round+1)*items })
+			for item, n := range got {
+				if n != 1 {
+					t.Errorf("round %d: %s of %s was told %d times", round, step, item, n)
+				}
+			}
+		}
+		for i := range items {
+			if rows, _ := r.must("GET", "/activations?item="+name(i), nil)["activations"].([]any); len(rows) != 1 {
+				t.Errorf("%s has %d rows of history", name(i), len(rows))
+			}
+		}
 	}
 }

@@ -52,6 +52,7 @@ type store struct {
 	changes *redisline.Changes
 	nodes   *redisline.Nodes
 	rising  *redisline.Rising
+	settled *redisline.Settled
 }
 
 // aliveFor is how long a node counts as living after a sign of life, and beatEvery how often it gives one: the share of
@@ -82,6 +83,7 @@ func (a *App) openStore(fingerprint string) error {
 		line: l, traffic: redistraffic.New(client, l), client: client,
 		changes: redisline.NewChanges(client, a.cfg.RedisPrefix),
 		rising:  redisline.NewRising(client, a.cfg.RedisPrefix, a.cfg.NodeID),
+		settled: redisline.NewSettled(client, a.cfg.RedisPrefix),
 		nodes:   redisline.NewNodes(client, a.cfg.RedisPrefix, a.cfg.NodeID, fingerprint, aliveFor),
 	}
 	return nil

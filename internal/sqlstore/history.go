@@ -157,9 +157,14 @@ func orNone(bound int64) int64 {
 // forgetAtOnce bounds the rows that one transaction drops, so that no writer waits long behind it.
 const forgetAtOnce = 1000
 
-// Forget drops activations and audit entries from before an instant, and reports whether there may be more to drop.
+// Forget drops activations, audit entries and settled times of sales from before an instant, and reports whether there
+// may be more to drop.
 func (s *Store) Forget(ctx context.Context, before time.Time) (more bool, err error) {
 	_, err = s.Change(ctx, func(t *Tx) error {
+		// One may last as long as history is kept, and is settled at its end.
+		if err := t.exec(`DELETE FROM sale_settled WHERE opens_ms < $1`, 2*unixMS(before)-t.nowMS); err != nil {
+			return err
+		}
 		for table, at := range map[string]string{"activations": "activated_ms", "audit": "at_ms"} {
 			got, err := t.tx.ExecContext(t.ctx, `DELETE FROM `+table+` WHERE id IN
 				(SELECT id FROM `+table+` WHERE `+at+` < $1 ORDER BY id LIMIT $2)`, unixMS(before), forgetAtOnce)

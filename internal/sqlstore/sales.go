@@ -46,3 +46,23 @@ func readSales(ctx context.Context, q querier) ([]sale.Sale, error) {
 	})
 	return all, err
 }
+
+// SettleSale notes that nothing is left to be told of one time of a sale, by when it was to open, and reports whether
+// that is news.
+func (t *Tx) SettleSale(id string, opensMS int64) (bool, error) {
+	got, err := t.tx.ExecContext(t.ctx, `INSERT INTO sale_settled (sale, opens_ms) VALUES ($1, $2) ON CONFLICT DO NOTHING`, id, opensMS)
+	if err != nil {
+		return false, err
+	}
+	n, err := got.RowsAffected()
+	return n == 1, err
+}
+
+// SalesFrom gives the instant (unix ms) from which on it is noted which times of sales are settled.
+func (s *Store) SalesFrom(ctx context.Context) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var ms int64
+	err := s.read.QueryRowContext(ctx, `SELECT sales_from_ms FROM settings_meta`).Scan(&ms)
+	return ms, unavailable("read since when sales are followed", err)
+}

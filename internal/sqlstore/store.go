@@ -101,6 +101,9 @@ func (s *Store) prepare(ctx context.Context, autoMigrate bool) error {
 	_, err = s.write.ExecContext(ctx,
 		`INSERT INTO settings_meta (id, owner, version, switch) VALUES (1, $1, $2, $3) ON CONFLICT (id) DO NOTHING`,
 		strings.ToLower(rand.Text()), s.nowMS(), settings.Normal)
+	if err == nil {
+		_, err = s.write.ExecContext(ctx, `UPDATE settings_meta SET sales_from_ms = $1 WHERE sales_from_ms = 0`, s.nowMS())
+	}
 	if err != nil {
 		return fmt.Errorf("name the database: %w", err)
 	}

@@ -192,7 +192,10 @@ func (a *Active) changedMS(ms int64) int64 {
 }
 
 // By names an occurrence in the header of a queue: the name for people, the rest for ByOf.
-func (a *Active) By() string { return fmt.Sprintf("%s (%s@%d)", a.Name, a.ID, a.Occurrence.OpensMS) }
+func (a *Active) By() string { return a.Name + " (" + Mark(a.ID, a.Occurrence.OpensMS) + ")" }
+
+// Mark names the occurrence of a sale that is to open at an instant.
+func Mark(id string, opensMS int64) string { return fmt.Sprintf("%s@%d", id, opensMS) }
 
 // ByOf reads what By wrote: which sale, and when its occurrence was to open.
 func ByOf(by string) (id string, opensMS int64) {

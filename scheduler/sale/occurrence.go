@@ -163,3 +163,15 @@ func (p *Plan) Upcoming(ms int64, n int) []Occurrence {
 	}
 	return all
 }
+
+// Ended lists the occurrences that ended after one instant and not after another, of those that were to open under the
+// plan as it is now.
+func (p *Plan) Ended(afterMS, untilMS int64) []Occurrence {
+	var all []Occurrence
+	for o, ok := p.At(afterMS); ok && o.over(untilMS); o, ok = p.Next(o) {
+		if o.OpensMS >= p.SinceMS {
+			all = append(all, o)
+		}
+	}
+	return all
+}
