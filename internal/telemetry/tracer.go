@@ -65,11 +65,7 @@ var w3c propagation.TraceContext
 func (t *Tracer) Requests(later, writes bool) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		r := c.Request
-		if len(r.Header["Traceparent"]) > 0 {
-			if !t.continues(c) {
-				return
-			}
-		} else if !later && (writes && r.Method != http.MethodGet && r.Method != http.MethodHead || t.drawn()) {
+		if !t.continues(c) && !later && (writes && r.Method != http.MethodGet && r.Method != http.MethodHead || t.drawn()) {
 			t.begin(r, r.Context())
 		}
 		c.Next()
@@ -90,13 +86,17 @@ func (t *Tracer) Requests(later, writes bool) gin.HandlerFunc {
 	}
 }
 
-// continues goes on with the caller's trace, and tells the caller; false where it is not sampled: there is nothing more to do.
+// continues goes on with the caller's trace, as far as it is sampled, and tells the caller; false where the request has none,
+// or one that nobody can read: W3C has a new one begun then.
 func (t *Tracer) continues(c *gin.Context) bool {
 	r := c.Request
+	if len(r.Header["Traceparent"]) == 0 { // as most, which cost no more than this look
+		return false
+	}
 	ctx := w3c.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	caller := trace.SpanContextFromContext(ctx)
 	if !caller.IsValid() {
-		return true
+		return false
 	}
 	if !caller.IsSampled() {
 		ours := caller.WithSpanID(trace.SpanID(binary.BigEndian.AppendUint64(nil, rand.Uint64()|1)))
@@ -131,7 +131,7 @@ func (t *Tracer) Visit(r *http.Request, item queue.Item, v queue.Visitor, g queu
 		if g != 0 {
 			span.AddLink(trace.Link{SpanContext: wait(item, v, g)})
 		}
-	case len(r.Header["Traceparent"]) > 0 && r.Context().Value(unsampled{}) != nil:
+	case len(r.Header["Traceparent"]) > 0 && r.Context().Value(unsampled{}) != nil: // the header is the cheaper look
 		return
 	case g == 0:
 		if !t.drawn() {
