@@ -247,8 +247,8 @@ func (m *Mover) turn(t task, r queue.StepReport, now, at time.Time) time.Time {
 	return at
 }
 
-// paceAt is the time between two people who go in at an inflow, in whole ticks: one tick at least, and a second at most, which is what
-// the bucket holds.
+// paceAt is the time between two people who go in at an inflow, in whole ticks: one tick at least, and a second at most,
+// which is what the bucket holds.
 func paceAt(inflow float64, tick time.Duration) time.Duration {
 	ticks := time.Duration(float64(time.Second)/max(1, inflow)) / tick
 	return max(1, ticks) * tick
