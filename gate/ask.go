@@ -96,7 +96,7 @@ func (g *Gate) askLine(ctx context.Context, q *question, h queue.Header) (batch.
 	if q.limits.Random {
 		a.Lot = g.Keys.Lot(q.item, h.Generation, a.Visitor)
 	}
-	ctx, cancel := context.WithTimeout(ctx, storePatience)
+	ctx, cancel := context.WithTimeout(ctx, g.StorePatience)
 	defer cancel()
 	sent := g.base.Now()
 	reply, err := g.Asks.Ask(ctx, q.item, a)

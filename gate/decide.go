@@ -137,7 +137,7 @@ func (g *Gate) waiting(q *question, h queue.Header) int64 {
 	if seen := f.seenMS.Load(); q.nowMS-seen >= flowEvery && g.StoreUp() && f.seenMS.CompareAndSwap(seen, q.nowMS) {
 		item, limits := queue.Item(strings.Clone(string(q.item))), q.limits
 		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), storePatience)
+			ctx, cancel := context.WithTimeout(context.Background(), g.StorePatience)
 			defer cancel()
 			if look, err := g.Line.Look(ctx, item); err == nil && look.Header.On() {
 				g.flows.saw(look.Header, look.Counts, limits, look.NowMS)
@@ -156,7 +156,7 @@ func (g *Gate) count(ctx context.Context, q *question, h queue.Header) queue.Hea
 	if !trip || h.On() || q.policy.Mode != queue.ModeAuto || q.swtch != settings.Normal || !g.StoreUp() {
 		return h
 	}
-	ctx, cancel := context.WithTimeout(ctx, storePatience)
+	ctx, cancel := context.WithTimeout(ctx, g.StorePatience)
 	defer cancel()
 	tripped, err := g.Trips.Trip(ctx, q.item)
 	if err != nil {
@@ -189,7 +189,7 @@ func (g *Gate) activate(ctx context.Context, q *question) (queue.Header, error) 
 		return queue.Header{Item: q.item}, nil
 	}
 	got, err, _ := g.activations.Do(string(q.item), func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.StorePatience)
 		defer cancel()
 		item := queue.Item(strings.Clone(string(q.item)))
 		report, err := g.Line.Switch(ctx, item, order)

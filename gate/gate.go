@@ -118,6 +118,8 @@ type Options struct {
 	Connector func() (customerID, secret string)
 
 	StoreUp func() bool // whether the store can be reached; nil = always
+	// StorePatience is how long a visitor's request waits for the store, in real time; 0 = 500 ms.
+	StorePatience time.Duration
 	// Synced reports whether the board has had the states of all queues since the start; nil = it has. Until then the
 	// state of an item that it does not know is unknown, and not off.
 	Synced func() bool
@@ -168,9 +170,6 @@ type passKeys struct {
 	jwks     []byte
 }
 
-// storePatience is how long a visitor's request waits for the store.
-const storePatience = 500 * time.Millisecond
-
 // New makes a Gate. The error names the option that is wrong.
 func New(o Options) (*Gate, error) {
 	for _, option := range []struct {
@@ -192,6 +191,9 @@ func New(o Options) (*Gate, error) {
 	}
 	if o.Clock == nil {
 		o.Clock = &clock.Store{}
+	}
+	if o.StorePatience == 0 {
+		o.StorePatience = 500 * time.Millisecond
 	}
 	if o.StoreUp == nil {
 		o.StoreUp = func() bool { return true }
@@ -228,8 +230,8 @@ func New(o Options) (*Gate, error) {
 	if g.pages, err = page.New(); err != nil {
 		return nil, err
 	}
-	g.tables.take, g.tables.life, g.tables.clock = o.Line.Positions, tableLife, g.base
-	g.heads.take, g.heads.life, g.heads.clock = g.head, headLife, g.base
+	g.tables.take, g.tables.life, g.tables.patience, g.tables.clock = o.Line.Positions, tableLife, o.StorePatience, g.base
+	g.heads.take, g.heads.life, g.heads.patience, g.heads.clock = g.head, headLife, o.StorePatience, g.base
 	signing, all := o.Keys.PassKeys()
 	g.SetPassKeys(signing, pass.NewKeys(all...))
 	g.handler = g.engine()

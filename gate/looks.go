@@ -14,14 +14,18 @@ import (
 // idleLook is how long a look that nobody asks for is kept.
 const idleLook = 10 * time.Second
 
+// lookAgain is how long after a look that failed the next one is tried.
+const lookAgain = 500 * time.Millisecond
+
 // looks keeps what was last seen of each line that is polled: taken when it is needed and the last one is too old, once
 // for all who ask meanwhile.
 type looks[T any] struct {
-	take  func(context.Context, queue.Item) (T, error)
-	life  time.Duration // the age up to which one is used
-	clock clock.Clock
-	items sync.Map // queue.Item -> *look[T]
-	count atomic.Int64
+	take     func(context.Context, queue.Item) (T, error)
+	life     time.Duration // the age up to which one is used
+	patience time.Duration // with a take
+	clock    clock.Clock
+	items    sync.Map // queue.Item -> *look[T]
+	count    atomic.Int64
 }
 
 type look[T any] struct {
@@ -56,11 +60,11 @@ func (ls *looks[T]) at(ctx context.Context, item queue.Item) (seen T, err error)
 	if now := l.now.Load(); ls.fresh(l, now) {
 		return now.seen, nil
 	}
-	if l.failed != nil && ls.clock.Now().Sub(l.failedAt).Abs() < storePatience {
+	if l.failed != nil && ls.clock.Now().Sub(l.failedAt).Abs() < lookAgain {
 		return seen, l.failed
 	}
 	// Not the caller's context alone: the others who wait here need the look too.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ls.patience)
 	defer cancel()
 	now := &taken[T]{at: ls.clock.Now(), moves: l.moves.Load()}
 	now.seen, err = ls.take(ctx, item)

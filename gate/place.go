@@ -50,7 +50,7 @@ func (g *Gate) end(ctx context.Context, q *question, kind queue.EndKind) (queue.
 	if !g.StoreUp() {
 		return queue.EndReport{}, queue.ErrStoreDown
 	}
-	call, cancel := context.WithTimeout(ctx, storePatience)
+	call, cancel := context.WithTimeout(ctx, g.StorePatience)
 	defer cancel()
 	report, err := g.Line.End(call, q.item, queue.Ending{Kind: kind, Visitor: q.who.id()})
 	switch {

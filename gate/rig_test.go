@@ -155,6 +155,10 @@ func (b *syncBuffer) String() string {
 	return b.b.String()
 }
 
+// patience is how long the store may take in real time: the clock in hand stands still meanwhile, and tests share a slow
+// machine.
+const patience = time.Minute
+
 var start = time.Date(2026, 12, 1, 11, 0, 0, 0, time.UTC)
 
 const serviceToken = "service-token-of-the-shop"
@@ -196,11 +200,11 @@ func newRig(t testing.TB, n int, policy func(*queue.Policy), options ...func(*Op
 			Seen: func(h queue.Header) { nd.board.Put(h) },
 		})
 		o := Options{
-			Line: r.store, Asks: batch.NewAsks(nd.heal, time.Second), Beats: nd.beats, Board: nd.board, Settings: r.settings,
+			Line: r.store, Asks: batch.NewAsks(nd.heal, patience), Beats: nd.beats, Board: nd.board, Settings: r.settings,
 			Counter: c, Trips: nd.flusher, Keys: keys, Clock: &clock.Store{Base: r.hand}, Patterns: patterns,
 			PublicURL: "https://queue.example", Recorder: nd.verdicts, Told: nd.heal.Told,
-			StoreUp: func() bool { return !r.store.down.Load() },
-			Log:     slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: r.level})),
+			StoreUp: func() bool { return !r.store.down.Load() }, StorePatience: patience,
+			Log: slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: r.level})),
 		}
 		for _, f := range options {
 			f(&o)
