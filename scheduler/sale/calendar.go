@@ -49,7 +49,7 @@ type known struct {
 
 // NewCalendar makes a calendar. Sales that cannot be read are left out, and told by Broken.
 func NewCalendar(sales []Sale) *Calendar {
-	c := &Calendar{byID: map[string]*Plan{}}
+	byID := map[string]*Plan{}
 	var errs []error
 	for _, s := range sales {
 		p, err := s.Plan()
@@ -57,11 +57,26 @@ func NewCalendar(sales []Sale) *Calendar {
 			errs = append(errs, fmt.Errorf("sale %s: %w", s.ID, err))
 			continue
 		}
-		c.byID[s.ID] = p
+		byID[s.ID] = p
 	}
+	c := calendarOf(byID)
+	c.broken = errors.Join(errs...)
+	return c
+}
+
+// With gives the calendar as it would be with a plan in place of the one of an id; nil = without that one.
+func (c *Calendar) With(id string, p *Plan) *Calendar {
+	byID := maps.Clone(c.byID)
+	if delete(byID, id); p != nil {
+		byID[id] = p
+	}
+	return calendarOf(byID)
+}
+
+func calendarOf(byID map[string]*Plan) *Calendar {
+	c := &Calendar{byID: byID}
 	c.all = slices.SortedFunc(maps.Values(c.byID), func(a, b *Plan) int { return cmp.Compare(a.ID, b.ID) })
 	c.known = make([]known, len(c.all))
-	c.broken = errors.Join(errs...)
 	covered := map[queue.Pattern]bool{}
 	for _, p := range c.all {
 		covered[p.Item] = true

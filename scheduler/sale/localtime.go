@@ -63,24 +63,51 @@ func instant(w time.Time, zone *time.Location) (t time.Time, moved bool) {
 	return gap, true
 }
 
-// certain gives the instant of a wall time that exists once, else ErrDoubtfulTime, which names both readings.
-func certain(field string, w time.Time, zone *time.Location) (time.Time, error) {
+// Doubt is a local time that the clocks of its zone show twice, or never.
+type Doubt struct {
+	Wall     time.Time    // what the clocks would show, as if it were UTC
+	Twice    bool         // clocks are set back over it; false: forward, so that it does not exist
+	Readings [2]time.Time // the instants that may be meant, in order, in the zone
+}
+
+// Doubtful reports whether a local time, as people write it, is in doubt in a zone. An instant (with Z or an offset), and
+// what is no time, is not.
+func Doubtful(text string, zone *time.Location) (d Doubt, is bool) {
+	w, ok := parseWall(text)
+	if !ok {
+		return Doubt{}, false
+	}
+	_, d, is = certain(w, zone)
+	return d, is
+}
+
+// certain gives the one instant of a wall time, or the doubt about it.
+func certain(w time.Time, zone *time.Location) (t time.Time, d Doubt, doubtful bool) {
 	at, gap := readings(w, zone)
 	if len(at) == 1 {
-		return at[0], nil
+		return at[0], Doubt{}, false
 	}
-	what := "exists twice"
-	if len(at) == 0 {
-		what = "does not exist"
+	d = Doubt{Wall: w, Twice: len(at) > 0}
+	if !d.Twice {
 		// What the clocks before and after the gap would have called it.
 		before, after := segmentAt(gap.Add(-time.Millisecond), zone), segmentAt(gap, zone)
 		at = []time.Time{w.Add(-after.offset), w.Add(-before.offset)}
 		slices.SortFunc(at, time.Time.Compare)
 	}
-	return time.Time{}, ErrDoubtfulTime.With(fmt.Sprintf(
+	d.Readings = [2]time.Time{at[0].In(zone), at[1].In(zone)}
+	return time.Time{}, d, true
+}
+
+// err is ErrDoubtfulTime, which names both readings.
+func (d Doubt) err(field string, zone *time.Location) error {
+	what := "exists twice"
+	if !d.Twice {
+		what = "does not exist"
+	}
+	a, b := d.Readings[0], d.Readings[1]
+	return ErrDoubtfulTime.With(fmt.Sprintf(
 		"%s: %s %s in %s, where clocks are changed then. Say which is meant by its offset: %s is %s, %s is %s.",
-		field, w.Format("2006-01-02T15:04:05"), what, zone,
-		shown(at[0], zone), utc(at[0]), shown(at[1], zone), utc(at[1])))
+		field, d.Wall.Format("2006-01-02T15:04:05"), what, zone, shown(a, zone), utc(a), shown(b, zone), utc(b)))
 }
 
 func utc(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
@@ -98,18 +125,27 @@ func parseTime(field, text string, zone *time.Location) (ms int64, err error) {
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return ceilMS(t), nil
 	}
-	for _, layout := range []string{"2006-01-02T15:04:05.999999999", "2006-01-02T15:04"} {
-		w, err := time.Parse(layout, text)
-		if err != nil {
-			continue
-		}
+	if w, ok := parseWall(text); ok {
 		if zone == nil {
 			return 0, invalid("time_zone", "an IANA name such as Europe/Berlin: "+field+" is a local time")
 		}
-		t, err := certain(field, w, zone)
-		return ceilMS(t), err
+		t, d, doubtful := certain(w, zone)
+		if doubtful {
+			return 0, d.err(field, zone)
+		}
+		return ceilMS(t), nil
 	}
 	return 0, badTime(field)
+}
+
+// parseWall reads a wall time, with seconds or without.
+func parseWall(text string) (w time.Time, ok bool) {
+	for _, layout := range []string{"2006-01-02T15:04:05.999999999", "2006-01-02T15:04"} {
+		if w, err := time.Parse(layout, text); err == nil {
+			return w, true
+		}
+	}
+	return time.Time{}, false
 }
 
 func badTime(field string) error {
