@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/internal/browsertest"
 )
@@ -14,9 +15,10 @@ func TestAViewerSeesNoControlAndIsRefused(t *testing.T) {
 	r := sharedRig(t)
 	r.act("viewed", "activate", nil)
 	r.join("viewed", 3)
+	planned := r.sale("access", time.Hour, nil)
 	p := r.signedIn("vic", "viewer")
 	p.Pardon("403")
-	for _, path := range []string{"/", "/items/viewed", "/policies", "/policy?pattern=*", "/switch", "/integrate", "/history", "/audit"} {
+	for _, path := range []string{"/", "/items/viewed", "/policies", "/policy?pattern=*", "/switch", "/integrate", "/history", "/audit", "/sales", "/sale?id=" + planned} {
 		p.Go(r.console + path)
 		// What is left: the reader's own look, searches, and the way out.
 		got := browsertest.Evaluate[[]string](p, `[...document.querySelectorAll("main form[method=post], main .controls, main a[hx-get]")].map(e => e.outerHTML.slice(0, 200))`)
@@ -27,6 +29,7 @@ func TestAViewerSeesNoControlAndIsRefused(t *testing.T) {
 	for path, body := range map[string]string{
 		"/items/viewed/do/pause": "confirm=viewed", "/items/viewed/inflow": "to=1", "/items/viewed/visitor": "visitor=abcdefghijklmnop",
 		"/switch": "to=pass&confirm=pass", "/policy?pattern=shoe": "base={}", "/policy/delete?pattern=shoe": "", "/people/users": "name=eve&role=admin",
+		"/sale": "base={}&name=eve&item=viewed", "/sale?id=" + planned: "base={}", "/sale/plan": "base={}", "/sale/delete?id=" + planned: "",
 		"/people/tokens": "name=eve&role=admin", "/webhooks": "url=https://hooks.example",
 	} {
 		status := browsertest.Evaluate[int](p, fmt.Sprintf(
@@ -34,6 +37,9 @@ func TestAViewerSeesNoControlAndIsRefused(t *testing.T) {
 		if status != http.StatusForbidden {
 			t.Errorf("a forged POST %s answers %d; want 403", path, status)
 		}
+	}
+	if kept := r.api(http.MethodGet, "/sales/"+planned, nil); kept["phase"] != "planned" {
+		t.Errorf("the sale is %v", kept)
 	}
 	if state := r.api(http.MethodGet, "/items/viewed", nil)["state"]; state != "open" {
 		t.Errorf("the queue is %v", state)

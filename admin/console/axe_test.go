@@ -19,6 +19,10 @@ func TestEveryPageIsAccessible(t *testing.T) {
 		r.act(item, "activate", nil)
 	}
 	r.join("shoe", 20)
+	r.api(http.MethodPut, "/sales/seen", map[string]any{
+		"name": "Seen", "item": "seen-*", "time_zone": "Europe/Berlin", "opens_at": "2030-10-26T02:30:00", "closes_at": "2030-10-26T04:00:00", "prequeue_at": "2030-10-26T02:00:00",
+		"repeat": "30 2 * * *", "ramp": []map[string]any{{"after_seconds": 60, "inflow_per_second": 5}}, "overrides": map[string]any{"session_seconds": 60},
+	})
 	r.act("paused", "pause", nil)
 	r.act("closed", "close", map[string]any{"confirm": "closed"})
 	for _, look := range []struct {
@@ -69,7 +73,7 @@ func paths() []string {
 		"/", "/?state=closed", "/?q=nothing", "/items/shoe", "/items/closed", "/items/paused", "/items/quiet", "/items/shoe/visitor?q=abcdefghijklmnop&by=ref",
 		"/items/shoe/do/pause", "/items/shoe/do/close", "/items/shoe/do/admit", "/policies", "/policy", "/policy?pattern=shoe", "/policy?pattern=new-*",
 		"/policy/delete?pattern=shoe", "/switch", "/switch?to=hold", "/people", "/webhooks", "/integrate?item=shoe",
-		"/history", "/history?item=shoe", "/audit", "/audit?who=nobody",
+		"/sales", "/sales?q=nothing", "/sale", "/sale?id=seen", "/sale/delete?id=seen", "/history", "/history?item=shoe", "/audit", "/audit?who=nobody",
 		"/nothing",
 	}
 }

@@ -14,6 +14,7 @@ var sections = []struct {
 	least      sqlstore.Role
 }{
 	{"items", "/", sqlstore.Viewer},
+	{"sales", "/sales", sqlstore.Viewer},
 	{"policies", "/policies", sqlstore.Viewer},
 	{"switch", "/switch", sqlstore.Viewer},
 	{"history", "/history", sqlstore.Viewer},

@@ -104,6 +104,9 @@ type bound struct {
 	V any
 }
 
+// With binds another value to the same page.
+func (b bound) With(v any) bound { return bound{b.page, v} }
+
 // May reports whether the reader's role reaches one.
 func (p *page) May(least string) bool { return p.Who.May(sqlstore.Role(least)) }
 

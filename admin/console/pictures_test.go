@@ -43,6 +43,11 @@ var shown = []struct{ name, path string }{
 	{"policy", "/policy?pattern=sneaker-*"},
 	{"visitor", "/items/sneaker-42/visitor?by=user&q=nobody"},
 	{"empty", "/?q=nothing-of-the-kind"},
+	{"sales", "/sales"},
+	{"sale-new", "/sale"},
+	{"sale", "/sale?id=friday"},
+	{"sale-running", "/sale?id=drop"},
+	{"sale-delete", "/sale/delete?id=drop"},
 	{"history", "/history"},
 	{"audit", "/audit"},
 	{"webhooks", "/webhooks"},
@@ -105,6 +110,24 @@ func stage(ctx context.Context, r *rig, wg *sync.WaitGroup) {
 	r.act("limited-05", "inflow", map[string]any{"inflow_per_second": 0})
 	r.join("limited-05", 35)
 	r.act("limited-05", "drain", nil)
+	now := time.Now().UTC().Truncate(time.Minute)
+	for i, name := range []string{"Winter coats", "Vinyl, second pressing", "Members first", "Last pairs"} {
+		at := now.Add(time.Duration(i*29+3) * time.Hour)
+		r.api("PUT", fmt.Sprintf("/sales/s%d", i), map[string]any{
+			"name": name, "item": fmt.Sprintf("special-%d", i), "time_zone": "America/New_York", "opens_at": at, "closes_at": at.Add(90 * time.Minute), "overrides": map[string]any{"max_waiting": 5000},
+		})
+	}
+	r.api("PUT", "/sales/over", map[string]any{"name": "Early birds", "item": "bird", "time_zone": "UTC", "opens_at": now.Add(-30 * time.Hour), "closes_at": now.Add(-29 * time.Hour)})
+	r.api("PUT", "/sales/friday", map[string]any{
+		"name": "Friday drop", "item": "drop-*", "time_zone": "Asia/Seoul", "prequeue_at": "2026-12-04T10:30:00", "opens_at": "2026-12-04T11:00:00", "closes_at": "2026-12-04T15:00:00",
+		"repeat": "0 11 * * 5", "overrides": map[string]any{"inflow_per_second": 20, "order": "random", "wait_page": map[string]any{"title": map[string]any{"en": "The Friday drop"}}},
+		"ramp": []map[string]any{{"after_seconds": 60, "inflow_per_second": 50}, {"after_seconds": 600, "inflow_per_second": 100}},
+	})
+	r.api("PUT", "/sales/drop", map[string]any{
+		"name": "Lightstick restock", "item": "lightstick", "time_zone": "Europe/Berlin", "prequeue_at": now.Add(-5 * time.Minute), "opens_at": now.Add(2 * time.Hour), "closes_at": now.Add(5 * time.Hour),
+	})
+	pause(ctx, 2*time.Second)
+	r.join("lightstick", 140)
 	r.crowd(ctx, wg, "sneaker-42", 9, 20*time.Second)
 	r.crowd(ctx, wg, "ticket-bts", 2.5, 20*time.Second)
 	r.crowd(ctx, wg, "console-5", 5, 10*time.Second)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -325,6 +326,16 @@ func pause(ctx context.Context, d time.Duration) bool {
 func (r *rig) policy(pattern string, fields map[string]any) {
 	r.t.Helper()
 	r.api(http.MethodPatch, "/policies/"+url.PathEscape(pattern), fields)
+}
+
+// sale plans a sale of an item, that opens after a time and lasts an hour, and gives its id.
+func (r *rig) sale(item string, after time.Duration, fields map[string]any) string {
+	r.t.Helper()
+	opens := time.Now().Add(after)
+	body := map[string]any{"name": "Sale of " + item, "item": item, "time_zone": "UTC", "opens_at": opens.UTC().Format(time.RFC3339), "closes_at": opens.Add(time.Hour).UTC().Format(time.RFC3339)}
+	maps.Copy(body, fields)
+	id, _ := r.api(http.MethodPost, "/sales", body)["id"].(string)
+	return id
 }
 
 func (r *rig) act(item, action string, body any) {

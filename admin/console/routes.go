@@ -46,6 +46,13 @@ func (c *Console) table() []route {
 		{"GET", "/policy/delete", operator, c.askDeletePolicy},
 		{"POST", "/policy/delete", operator, c.deletePolicy},
 
+		{"GET", "/sales", viewer, c.sales},
+		{"GET", "/sale", viewer, c.sale},
+		{"POST", "/sale", marketer, c.saveSale},
+		{"POST", "/sale/plan", marketer, c.showPlan}, // shows what stands in a form, and changes nothing
+		{"GET", "/sale/delete", marketer, c.askDeleteSale},
+		{"POST", "/sale/delete", marketer, c.deleteSale},
+
 		{"GET", "/switch", viewer, c.allItems},
 		{"POST", "/switch", operator, c.setAllItems},
 
