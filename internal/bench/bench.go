@@ -67,7 +67,11 @@ func Run(ctx context.Context, name string, o Options) (Report, error) {
 		o.Log = io.Discard
 	}
 	e := &env{Options: o, began: time.Now(), report: Report{Case: name, Short: o.Short}}
+	before, known := stolen()
 	err := Cases()[i].run(ctx, e)
+	if after, _ := stolen(); known {
+		e.report.note("processor time that the machine's host took away", (after - before).Seconds(), "s")
+	}
 	e.report.Seconds = time.Since(e.began).Seconds()
 	if err != nil {
 		return e.report, fmt.Errorf("bench %s: %w", name, err)

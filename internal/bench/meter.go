@@ -40,6 +40,22 @@ func processor(c *childproc.Child) time.Duration {
 	return time.Duration(user+system) * (time.Second / 100) // Linux counts these in hundredths, whatever its own pace
 }
 
+// stolen is the processor time, of all processors since the start, in which the host of a virtual machine ran somebody else; it
+// is in no process's own time, but in every time by the clock. False where the system does not say.
+func stolen() (time.Duration, bool) {
+	raw, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, false
+	}
+	all, _, _ := strings.Cut(string(raw), "\n")
+	f := strings.Fields(all) // cpu, user, nice, system, idle, iowait, irq, softirq, steal, …: see proc_stat(5)
+	if len(f) < 9 {
+		return 0, false
+	}
+	hundredths, err := strconv.ParseInt(f[8], 10, 64)
+	return time.Duration(hundredths) * (time.Second / 100), err == nil
+}
+
 // storeInfo reads one number of the store's INFO.
 func storeInfo(ctx context.Context, store *redis.Client, section, field string) (float64, error) {
 	text, err := store.Info(ctx, section).Result()
