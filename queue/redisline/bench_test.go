@@ -41,9 +41,12 @@ func BenchmarkScripts(b *testing.B) {
 			{"join, 32 who wait ask again", r.again(32)},
 			{"touch, 1 heard", r.touch(1)},
 			{"touch, 200 heard", r.touch(200)},
+			{"touch, 200 renewals", r.renew(200)},
 			{"step, nothing due", r.idle},
 			{"step, 250 go in", r.step(250)},
 			{"end, 1 leaves", r.leave},
+			{"recall, 200 ends", r.recall(200)},
+			{"mend, nothing to mend", r.mend},
 			{"switch, inflow", r.inflow},
 			{"look, the queue", r.look},
 			{"look, 1 visitor", r.find},
@@ -224,6 +227,22 @@ func (r *scriptBench) touch(n int) func(b *testing.B) {
 	}
 }
 
+// renew tells of the passes of people inside.
+func (r *scriptBench) renew(n int) func(b *testing.B) {
+	return func(b *testing.B) {
+		ms := time.Now().UnixMilli()
+		beats := make([]queue.Beat, n)
+		for i := range beats {
+			beats[i] = queue.Beat{Kind: queue.Renew, Visitor: queue.NewVisitor(), Generation: r.header.Generation, Requests: 1,
+				IssuedMS: ms, EndsMS: ms + 86_400_000}
+		}
+		r.measure(b, nil, func() error {
+			_, err := r.line.Touch(b.Context(), r.item, beats)
+			return err
+		}, nil)
+	}
+}
+
 func (r *scriptBench) order(most int) queue.StepOrder {
 	return queue.StepOrder{Limits: r.limits(0), Most: most, TickMS: 250}
 }
@@ -269,6 +288,21 @@ func (r *scriptBench) leave(b *testing.B) {
 		_, err := r.line.End(b.Context(), r.item, queue.Ending{Kind: queue.Leave, Visitor: who})
 		return err
 	}, nil)
+}
+
+// recall says again of people who are gone that their places have ended, as nodes do after a loss.
+func (r *scriptBench) recall(n int) func(b *testing.B) {
+	return func(b *testing.B) {
+		order := queue.RecallOrder{Generation: r.header.Generation}
+		for range n {
+			order.Marks = append(order.Marks, queue.Mark{Visitor: queue.NewVisitor(), Score: 1, UntilMS: -1})
+		}
+		r.measure(b, nil, func() error { _, err := r.line.Recall(b.Context(), r.item, order); return err }, nil)
+	}
+}
+
+func (r *scriptBench) mend(b *testing.B) {
+	r.measure(b, nil, func() error { return r.line.Mend(b.Context(), r.item) }, nil)
 }
 
 func (r *scriptBench) inflow(b *testing.B) {

@@ -156,20 +156,45 @@ local function turn_marks(q, now_ms)
   end
 end
 
--- The mark of a visitor: highest score of an ended place, latest instant (ms) up to which passes have ended; -1, -1.
-local function mark_of(visitor)
-  local a, b = call('HGET', K.ended, visitor), call('HGET', K.ended_old, visitor)
+-- A mark from both halves: highest score of an ended place, latest instant (ms) up to which passes have ended; -1, -1 = none.
+local function read_mark(newer, older)
   local score, instant = -1, -1
-  for _, text in ipairs({ a or '', b or '' }) do
+  for _, text in ipairs({ newer or '', older or '' }) do
     local s, i = string.match(text, '^(%-?%d+) (%-?%d+)$')
     if s then score, instant = max(score, tonumber(s)), max(instant, tonumber(i)) end
   end
   return score, instant
 end
 
+local function mark_of(visitor) return read_mark(call('HGET', K.ended, visitor), call('HGET', K.ended_old, visitor)) end
+
+local function write_mark(score, instant) return int(score) .. ' ' .. int(instant) end
+
 local function mark(visitor, score, instant)
   local s, i = mark_of(visitor)
-  call('HSET', K.ended, visitor, int(max(s, score)) .. ' ' .. int(max(i, instant)))
+  call('HSET', K.ended, visitor, write_mark(max(s, score), max(i, instant)))
+end
+
+-- Marks of many visitors, read by two calls. `add` changes one, and `save` writes those that were changed by another call.
+local function marks_of(visitors)
+  local m = { scores = {}, instants = {}, changed = {} }
+  if #visitors > 0 then
+    local newer, older = call('HMGET', K.ended, unpack(visitors)), call('HMGET', K.ended_old, unpack(visitors))
+    for i, v in ipairs(visitors) do m.scores[v], m.instants[v] = read_mark(newer[i], older[i]) end
+  end
+  function m.add(visitor, score, instant)
+    m.scores[visitor], m.instants[visitor] = max(m.scores[visitor], score), max(m.instants[visitor], instant)
+    m.changed[visitor] = true
+  end
+  function m.save()
+    local written = {}
+    for v in pairs(m.changed) do
+      written[#written + 1] = v
+      written[#written + 1] = write_mark(m.scores[v], m.instants[v])
+    end
+    if #written > 0 then call('HSET', K.ended, unpack(written)) end
+  end
+  return m
 end
 
 -- A stay in running.

@@ -15,25 +15,34 @@ local left, finished = 0, 0
 if q.state == 'off' then return { header(q), now_ms, 0, 0 } end
 local same = tonumber(ARGV[2]) == q.gen
 
+local visitors, places, stays = {}, {}, {}
+for at = 3, #ARGV, 3 do visitors[#visitors + 1] = ARGV[at] end
+local marks = marks_of(visitors)
+for i, score in ipairs(call('ZMSCORE', K.waiting, unpack(visitors))) do places[visitors[i]] = tonumber(score) or nil end
+for i, stay in ipairs(call('HMGET', K.admissions, unpack(visitors))) do stays[visitors[i]] = read_stay(stay) end
+
 for at = 3, #ARGV, 3 do
   local visitor, score, until_ms = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
   if not same then score = -1 end
-  if score >= 0 or until_ms >= 0 then mark(visitor, score, until_ms) end
-  local place = tonumber(call('ZSCORE', K.waiting, visitor) or nil)
+  if score >= 0 or until_ms >= 0 then marks.add(visitor, score, until_ms) end
+  local place = places[visitor]
   -- A lot tells nothing of when: it may have been drawn again since.
   if place and place >= LOTS and place <= score then
     call('ZREM', K.waiting, visitor)
     call('HDEL', K.heard, visitor)
+    places[visitor] = nil
     left = left + 1
   end
-  local stay = until_ms >= 0 and read_stay(call('HGET', K.admissions, visitor))
-  if stay and stay.claimed > 0 and stay.issued <= until_ms then
+  local stay = stays[visitor]
+  if until_ms >= 0 and stay and stay.claimed > 0 and stay.issued <= until_ms then
     call('ZREM', K.running, visitor)
     call('HDEL', K.admissions, visitor)
     call('ZADD', K.finished, now_ms, visitor)
+    stays[visitor] = nil
     finished = finished + 1
   end
 end
+marks.save()
 add(q, 'nw', -left)
 add(q, 'left', left)
 add(q, 'nr', -finished)
