@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -46,12 +47,10 @@ func patternOf(c *gin.Context) (queue.Pattern, error) {
 
 // listPolicies is GET /policies?format=: all of them, the most specific first.
 func (a *Admin) listPolicies(c *gin.Context) error {
-	switch c.Query("format") {
-	case "", "json":
-	case "yaml":
+	if file, err := asFile(c); err != nil {
+		return err
+	} else if file {
 		return a.policiesFile(c)
-	default:
-		return errParameter.With("format must be json or yaml.")
 	}
 	now := a.o.Settings.Now()
 	patterns := now.Patterns()
@@ -63,6 +62,18 @@ func (a *Admin) listPolicies(c *gin.Context) error {
 	}
 	c.JSON(http.StatusOK, gin.H{"policies": list, "version": now.Version()})
 	return nil
+}
+
+// asFile reads whether a list is asked for as the file that sluice apply takes.
+func asFile(c *gin.Context) (bool, error) {
+	switch c.Query("format") {
+	case "", "json":
+		return false, nil
+	case "yaml":
+		return true, nil
+	default:
+		return false, errParameter.With("format must be json or yaml.")
+	}
 }
 
 // getPolicy is GET /policies/{pattern}.
@@ -191,13 +202,13 @@ func (a *Admin) writePolicy(ctx context.Context, by Identity, w policyWrite, nex
 			e.Before = jsonText(old)
 		}
 		created, changed = !exists, true
-		return errors.Join(tx.PutPolicy(w.pattern, policy), tx.Audit(e), queuePolicyChanged(tx, a.o.Settings.Now().Owner(), a.policyEvent(by, w.pattern)))
+		return errors.Join(tx.PutPolicy(w.pattern, policy), tx.Audit(e), queuePolicyChanged(tx, a.o.Settings.Now().Owner(), policyEvent(by, w.pattern, a.o.Clock.Now())))
 	})
 	if err != nil {
 		return policy, false, err
 	}
 	if changed {
-		a.policyChanged(by, w.pattern)
+		a.policyChanged(policyEvent(by, w.pattern, a.o.Clock.Now()))
 	}
 	return policy, created, nil
 }
@@ -229,22 +240,23 @@ func (a *Admin) DeletePolicy(ctx context.Context, by Identity, pattern queue.Pat
 			return errNoPolicy
 		}
 		return errors.Join(tx.DeletePolicy(pattern), tx.Audit(Entry(by, "policy.delete", string(pattern), "", old, nil)),
-			queuePolicyChanged(tx, a.o.Settings.Now().Owner(), a.policyEvent(by, pattern)))
+			queuePolicyChanged(tx, a.o.Settings.Now().Owner(), policyEvent(by, pattern, a.o.Clock.Now())))
 	})
 	if err != nil {
 		return err
 	}
-	a.policyChanged(by, pattern)
+	a.policyChanged(policyEvent(by, pattern, a.o.Clock.Now()))
 	return nil
 }
 
-func (a *Admin) policyEvent(by Identity, pattern queue.Pattern) Event {
-	return Event{Type: PolicyChanged, Time: a.o.Clock.Now(), Data: map[string]any{"pattern": pattern, "by": by.Name}}
+func policyEvent(by Identity, pattern queue.Pattern, now time.Time) Event {
+	return Event{Type: PolicyChanged, Time: now, Data: map[string]any{"pattern": pattern, "by": by.Name}}
 }
 
-// policyChanged tells who listens on this node; webhooks hear of it by what was queued with the change.
-func (a *Admin) policyChanged(by Identity, pattern queue.Pattern) {
-	a.o.Events.Publish(a.policyEvent(by, pattern))
+// policyChanged tells who listens on this node of a policy or a sale; webhooks hear of it by what was queued with the
+// change.
+func (a *Admin) policyChanged(e Event) {
+	a.o.Events.Publish(e)
 	a.deliverer.Wake()
 }
 

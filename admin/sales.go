@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -85,8 +84,13 @@ var (
 	errNoSale = sqlstore.ErrNotFound.With("There is no sale of this id.")
 )
 
-// listSales is GET /sales: all of them, by the time at which they are on or will be; those that are over come last.
+// listSales is GET /sales?format=: all of them, by the time at which they are on or will be; those that are over come last.
 func (a *Admin) listSales(c *gin.Context) error {
+	if file, err := asFile(c); err != nil {
+		return err
+	} else if file {
+		return a.salesFile(c)
+	}
 	now := a.o.Settings.Now()
 	views := []SaleView{}
 	for _, p := range now.Sales().Plans() {
@@ -177,7 +181,7 @@ func (a *Admin) AddSale(ctx context.Context, by Identity, body []byte) (*sale.Pl
 	if err != nil {
 		return nil, err
 	}
-	a.saleChanged(by, p.ID)
+	a.policyChanged(saleEvent(by, p.ID, a.o.Clock.Now()))
 	return p, nil
 }
 
@@ -211,7 +215,7 @@ func (a *Admin) PutSale(ctx context.Context, by Identity, id string, body []byte
 		return nil, false, err
 	}
 	if changed {
-		a.saleChanged(by, id)
+		a.policyChanged(saleEvent(by, id, a.o.Clock.Now()))
 	}
 	return p, created, nil
 }
@@ -230,16 +234,17 @@ func (a *Admin) DeleteSale(ctx context.Context, by Identity, id string, match []
 		if err := ifMatch(match, old.Form(), true); err != nil {
 			return err
 		}
-		return errors.Join(tx.DeleteSale(id), tx.Audit(Entry(by, "sale.delete", id, "", old.Form(), nil)))
+		return errors.Join(tx.DeleteSale(id), tx.Audit(Entry(by, "sale.delete", id, "", old.Form(), nil)),
+			queuePolicyChanged(tx, before.Owner(), saleEvent(by, id, a.o.Clock.Now())))
 	})
 	if err == nil {
-		a.saleChanged(by, id)
+		a.policyChanged(saleEvent(by, id, a.o.Clock.Now()))
 	}
 	return err
 }
 
-func (a *Admin) saleChanged(by Identity, id string) {
-	a.o.Events.Publish(Event{Type: PolicyChanged, Time: a.o.Clock.Now(), Data: map[string]any{"sale": id, "by": by.Name}})
+func saleEvent(by Identity, id string, now time.Time) Event {
+	return Event{Type: PolicyChanged, Time: now, Data: map[string]any{"sale": id, "by": by.Name}}
 }
 
 // ReadSale reads and checks a whole sale, given as JSON.
@@ -274,7 +279,7 @@ type overridesBody struct {
 	notBuiltFields
 }
 
-// WriteSale writes a sale as part of a change, with its audit, unless it is there already just so. It refuses what
+// WriteSale writes a sale as part of a change, with its audit and what webhooks are told, unless it is there already just so. It refuses what
 // others or a policy stand against: sale.ErrOverlap, queue.ErrModeFixed, and what the role may not.
 func WriteSale(tx *sqlstore.Tx, by Identity, action string, p *sale.Plan, now time.Time) (created, changed bool, err error) {
 	before, err := tx.Settings()
@@ -282,7 +287,7 @@ func WriteSale(tx *sqlstore.Tx, by Identity, action string, p *sale.Plan, now ti
 		return false, false, err
 	}
 	old := before.Sales().Plan(p.ID)
-	if old != nil && reflect.DeepEqual(old.Form(), p.Form()) {
+	if old != nil && old.Form().Same(p.Form()) {
 		return false, false, nil
 	}
 	if err := mayOverride(by, p, old); err != nil {
@@ -295,7 +300,7 @@ func WriteSale(tx *sqlstore.Tx, by Identity, action string, p *sale.Plan, now ti
 	if old != nil {
 		e.Before = jsonText(old.Form())
 	}
-	return old == nil, true, errors.Join(tx.PutSale(p.Sale), tx.Audit(e))
+	return old == nil, true, errors.Join(tx.PutSale(p.Sale), tx.Audit(e), queuePolicyChanged(tx, before.Owner(), saleEvent(by, p.ID, now)))
 }
 
 // fits checks a sale against the others, and against the policy of its item.

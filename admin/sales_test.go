@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/internal/settingsfile"
 	"github.com/sluicehq/sluice/internal/sqlstore"
 )
 
@@ -40,6 +41,41 @@ func TestASaleIsPlannedReadChangedAndDeleted(t *testing.T) {
 		if !strings.Contains(audit, action) {
 			t.Errorf("no %s in the audit", action)
 		}
+	}
+}
+
+func TestSalesAreGivenBackAsAFile(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.do("PUT", base+"/sales/friday", friday).want(t, 201, "")
+	file := f.do("GET", base+"/policies?format=yaml", "").want(t, 200, "").Body + f.do("GET", base+"/sales?format=yaml", "").want(t, 200, "").Body
+	for _, line := range []string{"  friday:", `    opens_at: "2026-12-04T11:00:00"`, `    time_zone: "Asia/Seoul"`, "      inflow_per_second: 20", "      - after_seconds: 60"} {
+		if !strings.Contains(file, line+"\n") {
+			t.Errorf("no %q in\n%s", line, file)
+		}
+	}
+	f.do("GET", base+"/sales?format=xml", "").want(t, 400, "invalid_parameter")
+	read, err := settingsfile.Parse([]byte(file))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, file)
+	}
+	_, err = f.store.Change(t.Context(), func(tx *sqlstore.Tx) error {
+		changes, err := Apply(tx, Identity{Name: "t", Role: sqlstore.Admin}, read, true, start)
+		if len(changes) > 0 {
+			t.Errorf("applying what is there changes %+v", changes)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	// Overrides in another order are the same sale.
+	two := strings.Replace(friday, `"inflow_per_second":20`, `"order":"random","inflow_per_second":20`, 1)
+	tag := f.do("PUT", base+"/sales/friday", two).want(t, 200, "").Header.Get("ETag")
+	version := f.do("GET", base+"/sales", "").at("version")
+	f.do("PUT", base+"/sales/friday", strings.Replace(friday, `"inflow_per_second":20`, `"inflow_per_second":20.0, "order":"random"`, 1), "If-Match", tag).want(t, 200, "")
+	if f.do("GET", base+"/sales", "").at("version") != version {
+		t.Error("a write that changes nothing is one")
 	}
 }
 

@@ -183,8 +183,10 @@ func letter(owner string, e Event) (sqlstore.Letter, error) {
 	default:
 		w.ID = webhook.NewID()
 	}
-	if pattern, ok := e.Data["pattern"]; ok && w.Subject == "" {
-		w.Subject = fmt.Sprint(pattern)
+	for _, of := range []string{"pattern", "sale"} {
+		if changed, ok := e.Data[of]; ok && w.Subject == "" {
+			w.Subject = fmt.Sprint(changed)
+		}
 	}
 	body, err := w.Body()
 	return sqlstore.Letter{Message: w.ID, Type: w.Type, Subject: w.Subject, Body: body, Lasts: webhook.Lasts}, err

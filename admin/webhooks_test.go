@@ -104,10 +104,24 @@ func TestWebhooks(t *testing.T) {
 			}
 		}
 	}
-	eventually(t, "the note of it", func() bool {
-		got := f.do("GET", base+"/webhooks/"+id+"/deliveries?state=delivered", "").want(t, 200, "")
-		return len(got.JSON["deliveries"].([]any)) == 3
-	})
+	delivered := func(n int) func() bool {
+		return func() bool {
+			got := f.do("GET", base+"/webhooks/"+id+"/deliveries?state=delivered", "").want(t, 200, "")
+			return len(got.JSON["deliveries"].([]any)) == n
+		}
+	}
+	eventually(t, "the note of it", delivered(3))
+
+	// A sale that is made, changed or deleted is told as a policy is; one that stays as it is is not.
+	for _, write := range []struct{ method, body string }{{"PUT", friday}, {"PUT", friday}, {"PUT", strings.Replace(friday, "Friday", "Sunday", 1)}, {"DELETE", ""}} {
+		if got := f.do(write.method, base+"/sales/s1", write.body); got.Code > 204 {
+			t.Fatal(got.Body)
+		}
+	}
+	eventually(t, "three messages of the sale", delivered(6))
+	if _, bodies := to.got(); len(bodies) != 6 || strings.Count(strings.Join(bodies, ""), `"sale":"s1"`) != 3 || !strings.Contains(bodies[5], `"subject":"s1"`) {
+		t.Errorf("of the sale: %s", bodies)
+	}
 
 	// The test button tells what came of it, and nothing of what the receiver says.
 	to.answer(500)
@@ -129,10 +143,7 @@ func TestWebhooks(t *testing.T) {
 	}
 	rotated := f.do("POST", base+"/webhooks/"+id+"/rotate", `{"old_secret_seconds":60}`).want(t, 200, "")
 	f.do("POST", fmt.Sprintf("%s/webhooks/%s/deliveries/%.0f/resend", base, id, dead[0].(map[string]any)["id"]), "").want(t, 204, "")
-	eventually(t, "the resent one", func() bool {
-		got := f.do("GET", base+"/webhooks/"+id+"/deliveries?state=delivered", "")
-		return len(got.JSON["deliveries"].([]any)) == 4
-	})
+	eventually(t, "the resent one", delivered(7))
 	heads, bodies = to.got()
 	for _, s := range []string{secret, rotated.at("secret").(string)} {
 		verify, _ := standardwebhooks.NewWebhook(s)

@@ -14,12 +14,12 @@ import (
 	"github.com/sluicehq/sluice/internal/sqlstore"
 )
 
-// applyCmd brings the policies to what a file says; a running admin node takes the change over within a second.
+// applyCmd brings policies and sales to what a file says; a running admin node takes the change over within a second.
 type applyCmd struct {
 	database
-	File   string `short:"f" required:"" placeholder:"FILE" help:"YAML with policies; - is standard input."`
+	File   string `short:"f" required:"" placeholder:"FILE" help:"YAML with policies and sales; - is standard input."`
 	DryRun bool   `help:"Show what would change, and change nothing."`
-	Prune  bool   `help:"Delete the policies that the file leaves out."`
+	Prune  bool   `help:"Delete what the file leaves out: policies where it has policies, sales where it has sales."`
 	JSON   bool   `name:"json" help:"One JSON object."`
 }
 
@@ -41,6 +41,9 @@ func (c *applyCmd) Run(out io.Writer) error {
 			}
 			return err
 		})
+		if misfit := (*settingsfile.Error)(nil); errors.As(err, &misfit) {
+			return fmt.Errorf("%s: %w", c.File, misfit)
+		}
 		if err != nil && !errors.Is(err, errDry) {
 			return err
 		}
@@ -75,7 +78,13 @@ func (c *applyCmd) read() (settingsfile.File, error) {
 // show prints the difference, one line a field.
 func (c *applyCmd) show(out io.Writer, changes []admin.Difference) error {
 	for _, d := range changes {
-		if _, err := fmt.Fprintf(out, "%s: %s\n", d.Pattern, d.Change); err != nil {
+		of := ""
+		if d.Sale != nil {
+			of = "sale " + *d.Sale
+		} else {
+			of = string(*d.Pattern)
+		}
+		if _, err := fmt.Fprintf(out, "%s: %s\n", of, d.Change); err != nil {
 			return err
 		}
 		for _, f := range d.Fields {

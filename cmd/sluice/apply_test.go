@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,7 @@ func TestApply(t *testing.T) {
 				got.Changes[1].Change != "deleted" || got.Changes[2].Change != "made" {
 				t.Errorf("prune: %d %s", code, out)
 			}
+			salesFromAFile(t, apply, version)
 			if code, _, stderr := command(t, append([]string{"apply", "-f", filepath.Join(dir, "none")}, place...)...); code == 0 || !strings.Contains(stderr, "--file") {
 				t.Errorf("no file: %d %s", code, stderr)
 			}
@@ -83,10 +85,55 @@ func TestApply(t *testing.T) {
 			}
 			defer s.Close()
 			audit, err := s.AuditLog(t.Context(), sqlstore.AuditFilter{Most: 100})
-			if err != nil || len(audit) != 5 || audit[0].Via != "command line" {
+			if err != nil || len(audit) != 13 || audit[0].Via != "command line" {
 				t.Errorf("audit: %d %v", len(audit), err)
 			}
 		})
+	}
+}
+
+// salesFromAFile is B061 and its kind: of a file of which anything is wrong, or does not fit what is there, nothing is
+// applied; what it leaves as it is is not touched. It makes 8 changes.
+func salesFromAFile(t *testing.T, apply func(string, ...string) (int, string, string), version func() int64) {
+	t.Helper()
+	one := func(id, item, opens, closes string) string {
+		return fmt.Sprintf("  %s:\n    name: %s\n    item: %s\n    opens_at: %q\n    closes_at: %q\n    time_zone: Asia/Seoul\n", id, id, item, opens, closes)
+	}
+	early, late := one("a", "sku-1", "2030-01-01T10:00:00", "2030-01-01T12:00:00"), one("b", "sku-1", "2030-01-01T14:00:00", "2030-01-01T16:00:00")
+	good := "sales:\n" + early + late + one("c", "sku-2", "2030-01-01T10:00:00", "2030-01-01T12:00:00") + one("d", "sku-3", "2030-01-01T10:00:00", "2030-01-01T12:00:00")
+	at := version()
+	refused := func(name, file, line, says string) {
+		t.Helper()
+		for _, dry := range [][]string{nil, {"--dry-run"}} {
+			code, out, stderr := apply(file, dry...)
+			if code == 0 || out != "" || strings.Count(strings.TrimSpace(stderr), "\n") > 0 || !strings.Contains(stderr, line) || !strings.Contains(stderr, says) || version() != at {
+				t.Errorf("%s: %d %s %s", name, code, out, stderr)
+			}
+		}
+	}
+	bad := one("e", "sku-4", "2030-01-01T10:00:00", "2030-01-01T12:00:00")
+	refused("a bad zone", good+strings.Replace(bad, "Asia/Seoul", "Mars/Olympus", 1), "line 31", `sale "e": time_zone`)
+	refused("two at one time", good+strings.Replace(bad, "sku-4", "sku-3", 1), "line 20", "is on")
+	refused("a queue that is never on", good+bad+"policies:\n  sku-4: {mode: off}\n", "line 26", "mode is off")
+	if code, out, stderr := apply(good, "--dry-run"); code != 0 || !strings.Contains(out, "sale a: made") || !strings.Contains(out, `opens_at: null -> "2030-01-01T01:00:00.000Z"`) || version() != at {
+		t.Errorf("dry run: %d %s %s", code, out, stderr)
+	}
+	if code, out, stderr := apply(good); code != 0 || strings.Count(out, ": made") != 4 {
+		t.Errorf("sales: %d %s %s", code, out, stderr)
+	}
+	at = version()
+	if code, out, _ := apply(good); code != 0 || out != "nothing to change\n" || version() != at {
+		t.Errorf("again: %d %s", code, out)
+	}
+	refused("one that is there", "sales:\n"+strings.Replace(early, "  a:", "  f:", 1), "line 2", "is on")
+	// Two that change their times with each other, one that goes, and one that stays.
+	swapped := "sales:\n" + strings.Replace(late, "  b:", "  a:", 1) + strings.Replace(early, "  a:", "  b:", 1) + one("d", "sku-3", "2030-01-01T10:00:00", "2030-01-01T12:00:00")
+	if code, out, stderr := apply(swapped, "--prune"); code != 0 || strings.Count(out, ": changed") != 2 || !strings.Contains(out, "sale c: deleted") || strings.Contains(out, "sale d") {
+		t.Errorf("swapped: %d %s %s", code, out, stderr)
+	}
+	if code, out, stderr := apply("sales:\n"+strings.Replace(bad, "    name", "    overrides: {inflow_per_second: 5}\n    name", 1), "--json"); code != 0 ||
+		!strings.Contains(out, `"pattern":null,"sale":"e","change":"made"`) || !strings.Contains(out, `{"field":"overrides.inflow_per_second","before":null,"after":5}`) {
+		t.Errorf("json: %d %s %s", code, out, stderr)
 	}
 }
 

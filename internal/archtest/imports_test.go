@@ -71,7 +71,7 @@ var only = []struct {
 	{module + "/cmd", nil, "nothing imports a program"},
 	{module + "/gate", []string{"cmd", "internal/app"}, "arrows point down: cmd, app, gate, then the domain"},
 	{module + "/admin", []string{"cmd", "internal/app"}, "arrows point down: cmd, app, admin, then the domain"},
-	{module + "/scheduler", []string{"cmd", "internal/app", "admin", "internal/replay", "internal/settings", "internal/sqlstore", "gate"},
+	{module + "/scheduler", []string{"cmd", "internal/app", "admin", "internal/replay", "internal/settings", "internal/settingsfile", "internal/sqlstore", "gate"},
 		"arrows point down: cmd, app, scheduler, then the domain; scheduler/sale alone is a leaf that settings are made of"},
 	{module + "/queue/linetest", nil, "a suite is for tests"},
 	{module + "/internal/redistest", nil, "a test server is for tests"},

@@ -8,28 +8,38 @@
 //	    wait_page:
 //	      title:
 //	        en: Almost there
+//	sales:
+//	  black-friday:
+//	    name: Black Friday
+//	    item: sku-1
+//	    opens_at: "2026-11-27T11:00:00"
+//	    time_zone: Asia/Seoul
 //
 // A field that is not given has its default; one that is unknown, stands twice or is out of range is refused with its line.
 package settingsfile
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/sluicehq/sluice/internal/fault"
 	"github.com/sluicehq/sluice/queue"
+	"github.com/sluicehq/sluice/scheduler/sale"
 )
 
 // File is the content of a file.
 type File struct {
 	Policies map[queue.Pattern]queue.Policy // nil = the file says nothing of policies
+	Sales    map[string]Sale                // by id; nil = the file says nothing of sales
+}
+
+// Sale is one sale of a file.
+type Sale struct {
+	Plan *sale.Plan
+	Line int // where it stands; 0 = not known
 }
 
 // Error says what is wrong, and where.
@@ -69,134 +79,15 @@ func Parse(raw []byte) (File, error) {
 			if f.Policies, err = policies(section.value); err != nil {
 				return f, err
 			}
+		case "sales":
+			if f.Sales, err = sales(section.value); err != nil {
+				return f, err
+			}
 		default:
-			return f, &Error{Line: section.line, What: fmt.Sprintf("%q is not known; a file has policies", section.key)}
+			return f, &Error{Line: section.line, What: fmt.Sprintf("%q is not known; a file has policies and sales", section.key)}
 		}
 	}
 	return f, nil
-}
-
-func policies(n ast.Node) (map[queue.Pattern]queue.Policy, error) {
-	all, err := entries(n, "policies")
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[queue.Pattern]queue.Policy, len(all))
-	for _, e := range all {
-		pattern, err := queue.ParsePattern(e.key)
-		if err != nil {
-			return nil, &Error{Line: e.line, What: fmt.Sprintf("policy %q: %s", e.key, detail(err))}
-		}
-		policy := queue.DefaultPolicy()
-		fields, err := entries(e.value, fmt.Sprintf("policy %q", e.key))
-		if err != nil {
-			return nil, err
-		}
-		// One field after the other, so that the one that is wrong is known by its line.
-		for _, field := range fields {
-			wrong := func(err error) error {
-				return &Error{Line: field.line, What: fmt.Sprintf("policy %q: %s", e.key, detail(err))}
-			}
-			value, err := asJSON(field.value)
-			if err != nil {
-				return nil, wrong(err)
-			}
-			one, err := json.Marshal(map[string]json.RawMessage{field.key: value})
-			if err != nil {
-				return nil, wrong(err)
-			}
-			d := json.NewDecoder(bytes.NewReader(one))
-			d.DisallowUnknownFields()
-			if err := d.Decode(&policy); err != nil {
-				return nil, wrong(fieldError(field.key, err))
-			}
-			if err := policy.Validate(); err != nil {
-				return nil, wrong(err)
-			}
-		}
-		policy.InflowPerSecond += 0 // -0 is 0
-		policy.ReleaseRatio += 0
-		out[pattern] = policy
-	}
-	return out, nil
-}
-
-// fieldError says what is wrong with a field in words that are not those of a library.
-func fieldError(key string, err error) error {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		return fmt.Errorf("%s has the wrong type", wrong.Field)
-	}
-	return fmt.Errorf("%s is not known, or has a field that is not", key)
-}
-
-// entry is one line of a mapping.
-type entry struct {
-	key   string
-	value ast.Node
-	line  int
-}
-
-// entries lists those of a mapping; none of a null.
-func entries(n ast.Node, of string) ([]entry, error) {
-	var values []*ast.MappingValueNode
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		values = n.Values
-	case *ast.MappingValueNode:
-		values = []*ast.MappingValueNode{n}
-	case *ast.NullNode:
-		return nil, nil
-	default:
-		return nil, &Error{Line: line(n), What: of + " must be a mapping"}
-	}
-	var all []entry
-	seen := map[string]bool{}
-	for _, v := range values {
-		key, ok := v.Key.(ast.ScalarNode)
-		if !ok {
-			return nil, &Error{Line: line(v), What: of + ": a key must be a text"}
-		}
-		text := fmt.Sprint(key.GetValue())
-		if seen[text] {
-			return nil, &Error{Line: line(v.Key), What: fmt.Sprintf("%s: %q stands twice", of, text)}
-		}
-		seen[text] = true
-		all = append(all, entry{text, v.Value, line(v.Key)})
-	}
-	return all, nil
-}
-
-// asJSON gives a value as JSON. A null is the default, as in the admin API, so it is no value here.
-func asJSON(n ast.Node) (json.RawMessage, error) {
-	if _, null := n.(*ast.NullNode); null {
-		return nil, errors.New("a field without a value: leave it out to have its default")
-	}
-	var v any
-	if err := yaml.NodeToValue(n, &v); err != nil {
-		return nil, yamlError(err)
-	}
-	return json.Marshal(v)
-}
-
-func line(n ast.Node) int {
-	if n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
-		return 0
-	}
-	return n.GetToken().Position.Line
-}
-
-// yamlError gives the first line of the library's message, without the part of the file that it quotes.
-func yamlError(err error) error {
-	var of yaml.Error
-	if !errors.As(err, &of) {
-		return &Error{What: "it is not YAML"}
-	}
-	e := &Error{What: of.GetMessage()}
-	if t := of.GetToken(); t != nil && t.Position != nil {
-		e.Line = t.Position.Line
-	}
-	return e
 }
 
 // detail is what a refusal says to people.

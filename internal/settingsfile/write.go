@@ -3,6 +3,7 @@ package settingsfile
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -12,23 +13,50 @@ import (
 	"strings"
 
 	"github.com/sluicehq/sluice/queue"
+	"github.com/sluicehq/sluice/scheduler/sale"
 )
 
-// Write gives a file with these settings: patterns in text order, and of each policy the fields that are not at their
-// default. Reading it gives the same settings, and writing those the same bytes. The text is ours: the library leaves
-// unquoted what it does not read back (a lone tab).
+// Write gives a file with these settings: policies by pattern and sales by id in text order, of each policy the fields that
+// are not at their default, of each sale those that it has. Reading it gives the same settings, and writing those the same
+// bytes. The text is ours: the library leaves unquoted what it does not read back (a lone tab).
 func Write(f File) ([]byte, error) {
 	var b bytes.Buffer
-	if len(f.Policies) == 0 {
-		return []byte("policies: {}\n"), nil
+	if f.Policies != nil || f.Sales == nil {
+		section(&b, "policies", len(f.Policies))
+		for _, pattern := range slices.Sorted(maps.Keys(f.Policies)) {
+			if err := writeStruct(&b, 1, string(pattern), f.Policies[pattern], queue.DefaultPolicy()); err != nil {
+				return nil, fmt.Errorf("write policy %s: %w", pattern, err)
+			}
+		}
 	}
-	b.WriteString("policies:\n")
-	for _, pattern := range slices.Sorted(maps.Keys(f.Policies)) {
-		if err := writeStruct(&b, 1, string(pattern), f.Policies[pattern], queue.DefaultPolicy()); err != nil {
-			return nil, fmt.Errorf("write policy %s: %w", pattern, err)
+	if f.Sales != nil {
+		section(&b, "sales", len(f.Sales))
+		for _, id := range slices.Sorted(maps.Keys(f.Sales)) {
+			if err := writeSale(&b, id, f.Sales[id].Plan); err != nil {
+				return nil, fmt.Errorf("write sale %s: %w", id, err)
+			}
 		}
 	}
 	return b.Bytes(), nil
+}
+
+// section begins one with so many entries.
+func section(b *bytes.Buffer, name string, entries int) {
+	if entries == 0 {
+		name += ": {}"
+	} else {
+		name += ":"
+	}
+	fmt.Fprintln(b, name)
+}
+
+// writeSale writes a sale: what it does not have, and the zone UTC, is left out.
+func writeSale(b *bytes.Buffer, id string, p *sale.Plan) error {
+	f := p.LocalForm()
+	if *f.TimeZone == "UTC" && f.Repeat == nil {
+		f.TimeZone = nil
+	}
+	return writeStruct(b, 1, id, f, sale.Form{Overrides: json.RawMessage("{}"), Ramp: []sale.RampStep{}})
 }
 
 func indent(depth int) string { return strings.Repeat("  ", depth) }
@@ -62,43 +90,54 @@ func writeStruct(b *bytes.Buffer, depth int, key string, v, def any) error {
 	return nil
 }
 
-// writeValue writes a text, number, switch, list or mapping of texts.
+// writeValue writes what can be written as JSON.
 func writeValue(b *bytes.Buffer, depth int, key string, v any) error {
-	in := indent(depth)
-	switch v := v.(type) {
-	case map[string]string:
-		if len(v) == 0 {
-			fmt.Fprintf(b, "%s%s: {}\n", in, key)
-			return nil
-		}
-		fmt.Fprintf(b, "%s%s:\n", in, key)
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			fmt.Fprintf(b, "%s%s: %s\n", indent(depth+1), text(k), text(v[k]))
-		}
-		return nil
-	}
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	var list []string
-	if json.Unmarshal(raw, &list) == nil && list != nil {
-		if len(list) == 0 {
-			fmt.Fprintf(b, "%s%s: []\n", in, key)
+	var plain any
+	if err := json.Unmarshal(raw, &plain); err != nil {
+		return err
+	}
+	return writePlain(b, indent(depth)+text(key)+":", indent(depth+1), plain)
+}
+
+// writePlain writes a value after its key or the dash of a list; in is where what is inside begins.
+func writePlain(b *bytes.Buffer, head, in string, v any) error {
+	var err error
+	switch v := v.(type) {
+	case map[string]any:
+		if len(v) == 0 {
+			fmt.Fprintf(b, "%s {}\n", head)
 			return nil
 		}
-		fmt.Fprintf(b, "%s%s:\n", in, key)
-		for _, one := range list {
-			fmt.Fprintf(b, "%s- %s\n", indent(depth+1), text(one))
+		fmt.Fprintln(b, head)
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			err = errors.Join(err, writePlain(b, in+text(k)+":", in+"  ", v[k]))
 		}
-		return nil
+	case []any:
+		if len(v) == 0 {
+			fmt.Fprintf(b, "%s []\n", head)
+			return nil
+		}
+		fmt.Fprintln(b, head)
+		for _, one := range v {
+			var inner bytes.Buffer
+			err = errors.Join(err, writePlain(&inner, "", in+"  ", one))
+			fmt.Fprintf(b, "%s- %s", in, bytes.TrimLeft(inner.Bytes(), " \n")) // the first field of a mapping stands beside the dash
+		}
+	case string:
+		fmt.Fprintf(b, "%s %s\n", head, text(v))
+	case float64:
+		fmt.Fprintf(b, "%s %s\n", head, strconv.FormatFloat(v, 'f', -1, 64)) // the library reads no exponent that has no dot before it
+	default:
+		var raw []byte
+		if raw, err = json.Marshal(v); err == nil {
+			fmt.Fprintf(b, "%s %s\n", head, raw)
+		}
 	}
-	var word string
-	if json.Unmarshal(raw, &word) == nil {
-		raw = []byte(text(word))
-	}
-	fmt.Fprintf(b, "%s%s: %s\n", in, key, raw)
-	return nil
+	return err
 }
 
 // bare are texts that mean themselves without quotes, in whichever version of YAML.

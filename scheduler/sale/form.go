@@ -2,6 +2,7 @@ package sale
 
 import (
 	"encoding/json"
+	"reflect"
 	"time"
 
 	"github.com/sluicehq/sluice/queue"
@@ -84,6 +85,39 @@ func (s Sale) Form() Form {
 		f.Repeat = &s.Repeat
 	}
 	return f
+}
+
+// LocalForm is Form with times as people write them: on the clocks of the zone, with the offset where one comes twice. Those
+// of UTC are instants.
+func (p *Plan) LocalForm() Form {
+	f := p.Form()
+	text := func(ms int64) string {
+		t := time.UnixMilli(ms)
+		w := wall(t, p.zone)
+		if at, _ := readings(w, p.zone); p.TimeZone == "UTC" || len(at) != 1 {
+			return t.In(p.zone).Format("2006-01-02T15:04:05.999Z07:00")
+		}
+		return w.Format("2006-01-02T15:04:05.999")
+	}
+	f.OpensAt = text(p.OpensMS)
+	if p.PrequeueMS != 0 {
+		*f.PrequeueAt = text(p.PrequeueMS)
+	}
+	if p.ClosesMS != 0 {
+		*f.ClosesAt = text(p.ClosesMS)
+	}
+	return f
+}
+
+// Same reports whether two forms say the same, in whatever order and spelling their overrides are written. Times are
+// compared as text.
+func (f Form) Same(g Form) bool {
+	a, b := any(nil), any(nil)
+	if json.Unmarshal(f.Overrides, &a) != nil || json.Unmarshal(g.Overrides, &b) != nil || !reflect.DeepEqual(a, b) {
+		return false
+	}
+	f.Overrides, g.Overrides = nil, nil
+	return reflect.DeepEqual(f, g)
 }
 
 // FirstAfter gives the first instant after one at which the repeat fires, for a form that has no opens_at.
