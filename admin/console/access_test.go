@@ -18,7 +18,7 @@ func TestAViewerSeesNoControlAndIsRefused(t *testing.T) {
 	planned := r.sale("access", time.Hour, nil)
 	p := r.signedIn("vic", "viewer")
 	p.Pardon("403")
-	for _, path := range []string{"/", "/items/viewed", "/policies", "/policy?pattern=*", "/switch", "/integrate", "/history", "/audit", "/sales", "/sale?id=" + planned} {
+	for _, path := range []string{"/", "/items/viewed", "/policies", "/policy?pattern=*", "/switch", "/integrate", "/history", "/audit", "/sales", "/sales/calendar", "/sale?id=" + planned} {
 		p.Go(r.console + path)
 		// What is left: the reader's own look, searches, and the way out.
 		got := browsertest.Evaluate[[]string](p, `[...document.querySelectorAll("main form[method=post], main .controls, main a[hx-get]")].map(e => e.outerHTML.slice(0, 200))`)

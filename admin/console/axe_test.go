@@ -73,7 +73,7 @@ func paths() []string {
 		"/", "/?state=closed", "/?q=nothing", "/items/shoe", "/items/closed", "/items/paused", "/items/quiet", "/items/shoe/visitor?q=abcdefghijklmnop&by=ref",
 		"/items/shoe/do/pause", "/items/shoe/do/close", "/items/shoe/do/admit", "/policies", "/policy", "/policy?pattern=shoe", "/policy?pattern=new-*",
 		"/policy/delete?pattern=shoe", "/switch", "/switch?to=hold", "/people", "/webhooks", "/integrate?item=shoe",
-		"/sales", "/sales?q=nothing", "/sale", "/sale?id=seen", "/sale/delete?id=seen", "/history", "/history?item=shoe", "/audit", "/audit?who=nobody",
+		"/sales", "/sales?q=nothing", "/sales/calendar?month=2030-10", "/sales/calendar?month=2001-02", "/sale", "/sale?id=seen", "/sale/delete?id=seen", "/history", "/history?item=shoe", "/audit", "/audit?who=nobody",
 		"/nothing",
 	}
 }

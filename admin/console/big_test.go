@@ -109,7 +109,7 @@ func TestPagesAreQuickWithMuchInThem(t *testing.T) {
 	c := newBig(t, 10_000, 10_000, 1000)
 	for _, path := range []string{
 		"/", "/?sort=traffic", "/?sort=item&order=up&page=200", "/?q=item-09", "/?state=open", "/items/item-00042", "/policies", "/policies?q=99&page=2", "/policy?pattern=item-00042",
-		"/switch", "/history", "/audit",
+		"/switch", "/history", "/audit", "/sales", "/sales?q=9&phase=planned", "/sales/calendar", "/sale?id=sale-42",
 	} {
 		var took []time.Duration
 		for range 5 { // the best of five: this machine does other things meanwhile

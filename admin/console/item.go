@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/admin/live"
@@ -29,6 +30,15 @@ type itemBody struct {
 	Inflow   inflowForm
 	History  history
 	Visitor  visitorBody
+	Sale     *itemSale // that is on, or else the next; nil = none
+}
+
+// itemSale is the sale of an item, as its page shows it.
+type itemSale struct {
+	saleLine
+	On        bool
+	Gathers   moment
+	Overrides []string // the fields
 }
 
 // itemOf reads the item of the address.
@@ -75,6 +85,11 @@ func (c *Console) bodyOf(p *page, item queue.Item, r live.Reading) itemBody {
 	}
 	if r.HoldMS > 0 {
 		b.HoldEnds = time.UnixMilli(r.HoldMS)
+	}
+	ms := c.o.Clock.Now().UnixMilli()
+	if next := c.o.Settings.Now().Sales().Next(item, ms); next != nil {
+		line := saleLine{Plan: next.Plan, Phase: phaseOf(next.Occurrence, time.UnixMilli(ms)), Opens: momentOf(next.Plan, next.Occurrence.OpensMS), Closes: momentOf(next.Plan, next.Occurrence.ClosesMS)}
+		b.Sale = &itemSale{line, next.On(ms), momentOf(next.Plan, next.Occurrence.PrequeueMS), next.Overrides()}
 	}
 	b.Wait, b.WaitOK = waitOf(h, r.Counts.Waiting, h.Inflow)
 	b.Deeds = deedsFor(p, b)
@@ -277,6 +292,11 @@ func (p *page) Cause(cause queue.Cause, by string) string {
 	}
 	if trigger := "trigger." + by; cause == queue.ByDetector && p.Has(trigger) {
 		by = p.Text(trigger)
+	}
+	if cause == queue.BySale { // its id and its time stand behind the name
+		if at := strings.LastIndex(by, " ("); at > 0 {
+			by = by[:at]
+		}
 	}
 	return p.Text(id, "by", by)
 }

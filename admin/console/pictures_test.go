@@ -44,6 +44,7 @@ var shown = []struct{ name, path string }{
 	{"visitor", "/items/sneaker-42/visitor?by=user&q=nobody"},
 	{"empty", "/?q=nothing-of-the-kind"},
 	{"sales", "/sales"},
+	{"calendar", "/sales/calendar"},
 	{"sale-new", "/sale"},
 	{"sale", "/sale?id=friday"},
 	{"sale-running", "/sale?id=drop"},

@@ -47,6 +47,7 @@ func (c *Console) table() []route {
 		{"POST", "/policy/delete", operator, c.deletePolicy},
 
 		{"GET", "/sales", viewer, c.sales},
+		{"GET", "/sales/calendar", viewer, c.saleCalendar},
 		{"GET", "/sale", viewer, c.sale},
 		{"POST", "/sale", marketer, c.saveSale},
 		{"POST", "/sale/plan", marketer, c.showPlan}, // shows what stands in a form, and changes nothing

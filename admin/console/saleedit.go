@@ -61,7 +61,7 @@ func (c *Console) saleBody(p *page, plan *sale.Plan, f sale.Form) saleBody {
 	raw, _ := json.Marshal(f) // texts and numbers: cannot fail
 	b := saleBody{Name: f.Name, Item: f.Item, Form: saleFormOf(f), Base: string(raw), All: p.May("operator")}
 	if plan != nil {
-		b.ID, b.ETag, b.Phase = plan.ID, admin.ETag(plan.Form()), admin.ViewSale(plan, c.o.Clock.Now()).Phase
+		b.ID, b.ETag, b.Phase = plan.ID, admin.ETag(plan.Form()), saleLineOf(plan, c.o.Clock.Now()).Phase
 		b.Name, b.Item = plan.Name, plan.Item
 	}
 	b.Policy, _ = c.o.Settings.Now().For(queue.Item(b.Item))

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluicehq/sluice/admin"
 	"github.com/sluicehq/sluice/scheduler/sale"
 )
 
@@ -65,11 +64,12 @@ func (c *Console) sales(p *page) error {
 
 func saleLineOf(plan *sale.Plan, now time.Time) saleLine {
 	o, ok := plan.At(now.UnixMilli())
+	phase := phaseOf(o, now)
 	if !ok {
-		o = sale.Occurrence{PrequeueMS: plan.PrequeueMS, OpensMS: plan.OpensMS, ClosesMS: plan.ClosesMS}
+		phase, o = "over", sale.Occurrence{PrequeueMS: plan.PrequeueMS, OpensMS: plan.OpensMS, ClosesMS: plan.ClosesMS}
 	}
 	return saleLine{
-		Plan: plan, Phase: admin.ViewSale(plan, now).Phase, Opens: momentOf(plan, o.OpensMS), Closes: momentOf(plan, o.ClosesMS), starts: o.StartMS(),
+		Plan: plan, Phase: phase, Opens: momentOf(plan, o.OpensMS), Closes: momentOf(plan, o.ClosesMS), starts: o.StartMS(),
 	}
 }
 

@@ -32,6 +32,8 @@ func TestASaleIsPlannedAndHappens(t *testing.T) {
 	p.Has("Saved.")
 	p.Go(r.console + "/items/ten")
 	p.Eventually(`document.querySelector("#item-head .state.prequeue")`)
+	p.Eventually(`document.querySelector("#item-sale .state.prequeue")`)
+	p.Has("by the sale Ten seconds ·")
 	r.join("ten", 30)
 	p.Eventually(`document.querySelector("#item-head .state.open")`)
 	p.Eventually(`document.querySelector("#item-head .state.closed")`)
@@ -141,4 +143,30 @@ func TestARunningSaleIsEditedAndDeleted(t *testing.T) {
 	p.Has("The sale has been deleted.")
 	p.Go(r.console + "/items/gathering")
 	p.Eventually(`document.querySelector("#item-head .state.off")`)
+}
+
+// The calendar shows a month's openings in the reader's zone, each a link.
+func TestTheCalendarShowsTheMonthInTheReadersZone(t *testing.T) {
+	t.Parallel()
+	r := sharedRig(t)
+	r.api(http.MethodPut, "/sales/late", map[string]any{
+		"name": "Late in New York", "item": "late", "time_zone": "America/New_York", "opens_at": "2031-05-10T22:00:00", "closes_at": "2031-05-10T23:00:00", "repeat": "0 22 * * 6",
+	})
+	p := r.as("vic", "viewer", browsertest.Options{Zone: "Asia/Seoul"})
+	p.Go(r.console + "/sales") // writes the zone
+	p.Go(r.console + "/sales/calendar?month=2031-05")
+	p.Has("May 2031")
+	days := `[...document.querySelectorAll(".cal > li:has(a[href$='id=late'])")].map(e => e.querySelector("time").dateTime)`
+	if got := browsertest.Evaluate[[]string](p, days); fmt.Sprint(got) != "[2031-05-11 2031-05-18 2031-05-25 2031-06-01]" { // Saturday evening there is Sunday morning here
+		t.Errorf("it opens on %v", got)
+	}
+	if text := p.Text(".cal a[href$='id=late']"); !strings.HasPrefix(text, "11:00") {
+		t.Errorf("the calendar shows %q", text)
+	}
+	p.Click("#next")
+	p.Has("June 2031")
+	p.Click("#before")
+	p.Has("May 2031")
+	p.Click(".cal a[href$='id=late']")
+	p.Has("Late in New York")
 }
