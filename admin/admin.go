@@ -187,6 +187,9 @@ func (a *Admin) checkOwner(ctx context.Context, s *settings.Settings) error {
 
 // inForce holds settings on this node and publishes them. An error of the store has been logged.
 func (a *Admin) inForce(ctx context.Context, s *settings.Settings) error {
+	if err := s.Broken(); err != nil && s.Version() > a.o.Settings.Now().Version() {
+		a.log.ErrorContext(ctx, "settings that cannot be read are not in force; write or delete them", "version", s.Version(), "err", err)
+	}
 	a.o.Settings.Put(s)
 	if a.o.Publisher == nil {
 		return nil

@@ -7,8 +7,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,6 +68,7 @@ type Data struct {
 	ServiceTokens map[Hash]ServiceToken          `json:"service_tokens"`
 	PassKeys      []PassKey                      `json:"pass_keys"` // by number, without the first
 	Connector     Connector                      `json:"connector"`
+	Unread        []error                        `json:"-"` // of policies that the database holds and nobody can read: they are not in force
 }
 
 // Settings are what is in force. Read only.
@@ -95,6 +98,11 @@ func (s *Settings) Owner() string { return s.data.Owner }
 
 // Switch is the position of the switch over all items.
 func (s *Settings) Switch() Switch { return s.data.Switch }
+
+// Broken tells of policies and sales that cannot be read, and are not in force; nil where there are none.
+func (s *Settings) Broken() error {
+	return errors.Join(append(slices.Clone(s.data.Unread), s.calendar.Broken())...)
+}
 
 // Policies finds the policy of an item.
 func (s *Settings) Policies() *queue.Policies { return s.policies }

@@ -61,8 +61,12 @@ func readSettings(ctx context.Context, q querier) (*settings.Settings, error) {
 			return err
 		}
 		p, err := decodePolicy(pattern, body)
+		if err != nil { // one bad row keeps nobody from the others
+			d.Unread = append(d.Unread, err)
+			return nil
+		}
 		d.Policies[pattern] = p
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -86,11 +90,16 @@ func readSettings(ctx context.Context, q querier) (*settings.Settings, error) {
 	return settings.New(d), nil
 }
 
-// decodePolicy reads a stored policy; fields that were added since have their defaults.
+// decodePolicy reads a stored policy; fields that were added since have their defaults. The error is of one that the
+// program has not written.
 func decodePolicy(pattern queue.Pattern, body string) (queue.Policy, error) {
 	p := queue.DefaultPolicy()
-	if err := json.Unmarshal([]byte(body), &p); err != nil {
-		return p, fmt.Errorf("policy %s: %w", pattern, err)
+	err := json.Unmarshal([]byte(body), &p)
+	if err == nil {
+		err = p.Validate()
+	}
+	if err != nil {
+		return queue.DefaultPolicy(), fmt.Errorf("policy %s: %w", pattern, err)
 	}
 	return p, nil
 }
@@ -160,7 +169,7 @@ func (t *Tx) exec(query string, args ...any) error {
 	return err
 }
 
-// Policy gives the policy written under exactly this pattern; "*" always exists.
+// Policy gives the policy written under exactly this pattern; "*" always exists. One that cannot be read is as the default.
 func (t *Tx) Policy(p queue.Pattern) (queue.Policy, bool, error) {
 	var body string
 	err := t.tx.QueryRowContext(t.ctx, `SELECT body FROM policies WHERE pattern = $1`, p).Scan(&body)
@@ -170,8 +179,8 @@ func (t *Tx) Policy(p queue.Pattern) (queue.Policy, bool, error) {
 	if err != nil {
 		return queue.Policy{}, false, err
 	}
-	policy, err := decodePolicy(p, body)
-	return policy, true, err
+	policy, _ := decodePolicy(p, body) // so that it can be deleted
+	return policy, true, nil
 }
 
 // Settings gives the settings as this change has left them so far.

@@ -345,3 +345,40 @@ func TestALostDatabaseIsNamedWithoutItsMessage(t *testing.T) {
 		}
 	})
 }
+
+// B059: a policy that nobody can read, or that is out of range, keeps nobody from the others, and can be written anew or
+// deleted.
+func TestAPolicyThatCannotBeReadIsTheOnlyOne(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		s := newStore(t, o, nil)
+		change := func(f func(tx *Tx) error) *settings.Settings {
+			t.Helper()
+			after, err := s.Change(t.Context(), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return after
+		}
+		got := change(func(tx *Tx) error {
+			err := tx.PutPolicy("good", queue.DefaultPolicy())
+			for pattern, body := range map[string]string{"*": `nothing`, "a": `{"inflow_per_second":NaN}`, "b": `{"inflow_per_second":-1}`} {
+				err = errors.Join(err, tx.exec(`INSERT INTO policies (pattern, body, updated_ms) VALUES ($1, $2, 0)`, pattern, body))
+			}
+			return err
+		})
+		if _, ok := got.Policy("good"); !ok || len(got.Patterns()) != 2 || got.Broken() == nil {
+			t.Errorf("in force: %v; told: %v", got.Patterns(), got.Broken())
+		}
+		got = change(func(tx *Tx) error {
+			_, there, err := tx.Policy("a")
+			if !there {
+				t.Error("it cannot be deleted")
+			}
+			return errors.Join(err, tx.DeletePolicy("a"), tx.DeletePolicy("*"), tx.PutPolicy("b", queue.DefaultPolicy()))
+		})
+		if _, ok := got.Policy("b"); !ok || got.Broken() != nil {
+			t.Errorf("in force: %v; told: %v", got.Patterns(), got.Broken())
+		}
+	})
+}
