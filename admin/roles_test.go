@@ -14,6 +14,7 @@ import (
 // open are the addresses that ask for no role, each with its reason. Everything else is in the table.
 var open = map[string]string{
 	"GET /admin/api/openapi.json": "says nothing about this installation",
+	"GET /admin/api/docs":         "the same, as a page",
 }
 
 // Every role on every route, by token and by session: 401 without, 403 with too little, else neither.

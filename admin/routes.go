@@ -115,6 +115,7 @@ func (a *Admin) routes() http.Handler {
 		e.Handle(r.method, base+r.path, a.allow(r.least), r.handler)
 	}
 	e.GET("/admin/api/openapi.json", openAPI)
+	e.GET("/admin/api/docs", apiDocs)
 	return e
 }
 
