@@ -201,22 +201,9 @@ func (p *proxied) refusesWhatIsNoPass(t *testing.T) {
 	if resp, _ := p.page(t, sitetest.Browser(nil), "/product/sku-7", "Sluice-Pass", good); resp.StatusCode != 200 {
 		t.Fatalf("a pass that is good: %d", resp.StatusCode)
 	}
-	parts := strings.Split(good, ".")
-	for name, token := range map[string]string{
-		"expired":              p.Pass("sku-7", now.Add(-time.Hour), 30*time.Minute),
-		"of the future":        p.Pass("sku-7", now.Add(time.Hour), time.Hour),
-		"of another item":      p.Pass("sku-8", now, time.Hour),
-		"tampered":             good[:len(good)-4] + "AAAA",
-		"cut":                  good[:len(good)-1],
-		"unsigned":             "eyJhbGciOiJub25lIn0." + parts[1] + ".",
-		"of other claims":      parts[0] + "." + strings.Split(p.Pass("sku-7", now, 2*time.Hour), ".")[1] + "." + parts[2],
-		"signed by a stranger": pass.NewKey([32]byte{9}).Sign(pass.Claims{Issuer: p.url, Item: "sku-7", Visitor: "v", ID: "j", IssuedAt: now, ExpiresAt: now.Add(time.Hour), Generation: 1 << 60}),
-	} {
+	for name, token := range noPasses(p.Site, p.url, now) {
 		before := len(p.Origin.Seen())
-		for way, headers := range map[string][]string{
-			"header": {"Sluice-Pass", token}, "own cookie": {"Cookie", "sluice_pass_sku-7=" + token}, "Sluice's cookie": {"Cookie", "sluice_visitor=" + token},
-			"ticket": {"Sluice-Ticket", token}, "bearer": {"Authorization", "Bearer " + token},
-		} {
+		for way, headers := range shown(token) {
 			if resp, _ := p.page(t, sitetest.Browser(nil), "/product/sku-7", headers...); resp.StatusCode != 302 {
 				t.Errorf("a pass that is %s, by %s: %d", name, way, resp.StatusCode)
 			}
@@ -230,6 +217,32 @@ func (p *proxied) refusesWhatIsNoPass(t *testing.T) {
 		if seen := p.Origin.Seen(); len(seen) != before {
 			t.Fatalf("a pass that is %s reached the origin: %s", name, seen[before].URL)
 		}
+	}
+}
+
+// noPasses are what looks like a pass for sku-7 and is none.
+func noPasses(s *sitetest.Site, issuer string, now time.Time) map[string]string {
+	good := s.Pass("sku-7", now, time.Hour)
+	parts := strings.Split(good, ".")
+	return map[string]string{
+		"expired":         s.Pass("sku-7", now.Add(-time.Hour), 30*time.Minute),
+		"of the future":   s.Pass("sku-7", now.Add(time.Hour), time.Hour),
+		"of another item": s.Pass("sku-8", now, time.Hour),
+		"tampered":        good[:len(good)-4] + "AAAA",
+		"cut":             good[:len(good)-1],
+		"unsigned":        "eyJhbGciOiJub25lIn0." + parts[1] + ".",
+		"of other claims": parts[0] + "." + strings.Split(s.Pass("sku-7", now, 2*time.Hour), ".")[1] + "." + parts[2],
+		"signed by a stranger": pass.NewKey([32]byte{9}).Sign(pass.Claims{
+			Issuer: issuer, Item: "sku-7", Visitor: "v", ID: "j", IssuedAt: now, ExpiresAt: now.Add(time.Hour), Generation: 1 << 60,
+		}),
+	}
+}
+
+// shown are the ways to show a pass by a header, as name and value.
+func shown(token string) map[string][]string {
+	return map[string][]string{
+		"header": {"Sluice-Pass", token}, "own cookie": {"Cookie", "sluice_pass_sku-7=" + token}, "Sluice's cookie": {"Cookie", "sluice_visitor=" + token},
+		"ticket": {"Sluice-Ticket", token}, "bearer": {"Authorization", "Bearer " + token},
 	}
 }
 

@@ -3,8 +3,10 @@ package proxies_test
 import (
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 
@@ -98,12 +100,27 @@ func TestTheRequestsOfTraefik(t *testing.T) {
 	s.On("sku-1", 0)
 	for _, uri := range []string{"/product/sku-1?a=%2B", "//product/%73ku-1"} {
 		resp := ask("GET", uri)
+		for _, cookie := range resp.Cookies() {
+			if !slices.Contains(auth.AddAuthCookiesToResponse, cookie.Name) {
+				t.Errorf("%s: Traefik keeps the cookie %s from the visitor", uri, cookie.Name)
+			}
+		}
 		if resp.StatusCode != 302 || !strings.HasPrefix(resp.Header.Get("Location"), "http://shop.example/wait/sku-1") {
 			t.Errorf("%s: %d %s", uri, resp.StatusCode, resp.Header)
 		}
 	}
 	if resp := ask("POST", "/product/sku-1", "Sec-Fetch-Mode", "cors"); resp.StatusCode != 401 {
 		t.Errorf("a script: %d", resp.StatusCode)
+	}
+	// A preflight, which carries nothing that says who asks, is the shop's to answer; what a visitor says of the method is not.
+	if resp := ask("OPTIONS", "/product/sku-1", "Sec-Fetch-Mode", "cors", "Origin", "https://shop.example", "Access-Control-Request-Method", "POST"); resp.StatusCode != 204 || len(resp.Cookies()) > 0 {
+		t.Errorf("a preflight: %d %s", resp.StatusCode, resp.Header)
+	}
+	if resp := ask("GET", "/product/sku-1", "X-Original-Method", "OPTIONS", "X-Http-Method-Override", "OPTIONS"); resp.StatusCode != 302 {
+		t.Errorf("a page that says it is a preflight: %d", resp.StatusCode)
+	}
+	if live := s.Call("GET", "/items/sku-1", ""); !strings.Contains(live, `"waiting":1`) {
+		t.Errorf("more than one place: %s", live)
 	}
 	s.On("sku-1", 100)
 	sitetest.Until(t, "let in", func() bool {
@@ -115,6 +132,28 @@ func TestTheRequestsOfTraefik(t *testing.T) {
 		}
 		return resp.StatusCode == 204
 	})
+	// What goes on to the shop is what is answered 2xx: nothing that is no pass.
+	s.On("sku-7", 0)
+	now := time.Now()
+	b = sitetest.Browser(nil)
+	if resp := ask("GET", "/product/sku-7", "Sluice-Pass", s.Pass("sku-7", now, time.Hour)); resp.StatusCode != 204 {
+		t.Errorf("a pass that is good: %d", resp.StatusCode)
+	}
+	for name, token := range noPasses(s, "http://shop.example", now) {
+		for way, headers := range shown(token) {
+			b = sitetest.Browser(nil)
+			if resp := ask("GET", "/product/sku-7", headers...); resp.StatusCode != 302 {
+				t.Errorf("a pass that is %s, by %s: %d", name, way, resp.StatusCode)
+			}
+		}
+		b = sitetest.Browser(nil)
+		if resp := ask("GET", "/product/sku-7?sluice_pass="+token); resp.StatusCode != 302 {
+			t.Errorf("a pass that is %s, in the address: %d", name, resp.StatusCode)
+		}
+		if resp := ask("POST", "/product/sku-7", "Sluice-Pass", token, "Sec-Fetch-Mode", "cors"); resp.StatusCode != 401 {
+			t.Errorf("a pass that is %s, with a POST: %d", name, resp.StatusCode)
+		}
+	}
 	if resp := ask("GET", "/cart"); resp.StatusCode != 204 || resp.Header.Get("Set-Cookie") != "" {
 		t.Errorf("a page without an item: %d %s", resp.StatusCode, resp.Header)
 	}
