@@ -14,16 +14,16 @@ import (
 
 // activationView is one row of the history.
 type activationView struct {
-	Item       queue.Item       `json:"item"`
-	Generation queue.Generation `json:"generation"`
-	Cause      queue.Cause      `json:"cause"`
-	By         string           `json:"by"`
-	Grace      bool             `json:"grace"`
-	Activated  instant          `json:"activated_at"`
-	Released   instant          `json:"released_at"` // null = still on
-	Reason     *string          `json:"reason"`
-	Books      *booksView       `json:"books"` // at the end; null where not known
-	Trip       *queue.Trip      `json:"trip"`  // what the detector saw; null for other causes, or where not known
+	Item       queue.Item        `json:"item"`
+	Generation *queue.Generation `json:"generation"` // null = of a sale that was missed
+	Cause      queue.Cause       `json:"cause"`
+	By         string            `json:"by"`
+	Grace      bool              `json:"grace"`
+	Activated  instant           `json:"activated_at"`
+	Released   instant           `json:"released_at"` // null = still on
+	Reason     *string           `json:"reason"`
+	Books      *booksView        `json:"books"` // at the end; null where not known
+	Trip       *queue.Trip       `json:"trip"`  // what the detector saw; null for other causes, or where not known
 	// Line is how the line was, at the end; null where not known.
 	Line *sqlstore.LineStory `json:"line"`
 }
@@ -53,7 +53,7 @@ func (a *Admin) listActivations(c *gin.Context) error {
 	rows, next := cut(rows, func(r sqlstore.Activation) int64 { return r.ID })
 	views := make([]activationView, 0, len(rows))
 	for _, r := range rows {
-		v := activationView{r.Item, r.Generation, r.Cause, r.By, r.Grace, instant(r.ActivatedAt), instant(r.ReleasedAt), orNil(r.Reason), nil, r.Trip, r.Line}
+		v := activationView{r.Item, orNil(r.Generation), r.Cause, r.By, r.Grace, instant(r.ActivatedAt), instant(r.ReleasedAt), orNil(r.Reason), nil, r.Trip, r.Line}
 		if r.Counts != nil {
 			books := booksOf(*r.Counts)
 			v.Books = &books

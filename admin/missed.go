@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -120,24 +121,26 @@ func (m *missedSales) judge(ctx context.Context, p *sale.Plan, ended []sale.Occu
 	var events []Event
 	_, err := m.admin.o.Store.Change(ctx, func(tx *sqlstore.Tx) error {
 		events = nil
+		var missed []sale.Occurrence
 		for i, o := range ended {
 			news, err := tx.SettleSale(p.ID, o.OpensMS)
 			if err != nil {
 				return err
 			}
 			if news && !seen[i] {
-				events = append(events, missedEvent(p, o, now))
+				missed = append(missed, o)
 			}
 		}
-		events = events[max(0, len(events)-mostMissed):]
-		for _, e := range events {
+		for _, o := range missed[max(0, len(missed)-mostMissed):] {
+			e := missedEvent(p, o, now)
 			l, err := letter(owner, e)
 			if err != nil {
 				return err
 			}
-			if err := tx.Queue(l); err != nil {
+			if err := errors.Join(tx.Queue(l), tx.Missed(&sale.Active{Plan: p, Occurrence: o})); err != nil {
 				return err
 			}
+			events = append(events, e)
 		}
 		return nil
 	})
@@ -155,7 +158,28 @@ func (m *missedSales) judge(ctx context.Context, p *sale.Plan, ended []sale.Occu
 }
 
 func missedEvent(p *sale.Plan, o sale.Occurrence, now time.Time) Event {
-	return Event{Key: sale.Mark(p.ID, o.OpensMS), Type: SaleMissed, Item: queue.Item(p.Item), Time: now, Data: map[string]any{
+	return Event{Key: sale.Mark(p.ID, o.OpensMS), Type: SaleMissed, Item: queue.Item(p.Item), Time: now, Data: planned(p, o)}
+}
+
+// planned is what events tell of one time of a sale: which, and when each of its moments was to be.
+func planned(p *sale.Plan, o sale.Occurrence) map[string]any {
+	return map[string]any{
 		"sale": p.ID, "name": p.Name, "prequeue_at": msInstant(o.PrequeueMS), "opens_at": msInstant(o.OpensMS), "closes_at": msInstant(o.ClosesMS),
-	}}
+	}
+}
+
+// SaleData is what the events of a sale's steps tell beside the queue that they change: when the step was planned, so that
+// whoever is told sees how late it came. It is nil for a queue that is not a sale's; of a sale that has been deleted, or put
+// off, it tells the opening alone.
+func SaleData(sales *sale.Calendar, h queue.Header) map[string]any {
+	id, opensMS := sale.ByOf(h.By)
+	if h.Cause != queue.BySale || id == "" {
+		return nil
+	}
+	if p := sales.Plan(id); p != nil {
+		if o, ok := p.At(opensMS); ok && o.OpensMS == opensMS {
+			return planned(p, o)
+		}
+	}
+	return map[string]any{"sale": id, "name": nil, "prequeue_at": nil, "opens_at": msInstant(opensMS), "closes_at": nil}
 }

@@ -73,7 +73,7 @@ func TestSalesThatAreMissedAreToldOfOnce(t *testing.T) {
 		}
 		event := func(typ, id string, state queue.State) Event {
 			h := queue.Header{
-				Item: queue.Item(id), State: state, Generation: 1, Version: 1, Cause: queue.BySale, By: "Sale (" + sale.Mark(id, start.Add(60*time.Second).UnixMilli()) + ")",
+				Item: queue.Item(id), State: state, Generation: 1, Version: 1, ActivatedMS: start.UnixMilli(), Cause: queue.BySale, By: "Sale (" + sale.Mark(id, start.Add(60*time.Second).UnixMilli()) + ")",
 			}
 			return Event{Type: typ, Item: h.Item, Time: start, Header: &h}
 		}
@@ -122,6 +122,13 @@ func TestSalesThatAreMissedAreToldOfOnce(t *testing.T) {
 				t.Errorf("%+v", e)
 			}
 		}
+		rows := f.rows("?item=missed")
+		if len(rows) != 1 {
+			t.Fatalf("history %v", rows)
+		}
+		if row := rows[0].(map[string]any); row["reason"] != "missed" || row["generation"] != nil || row["activated_at"] != "2026-12-01T11:01:00.000Z" || row["by"] == "" {
+			t.Errorf("history %v", row)
+		}
 		f.hand.Set(start.Add(2 * time.Hour)) // all were away: of what repeats the newest ten are told
 		tell(&first)
 		young := missedSales{admin: f.Admin, since: f.hand.Now()}
@@ -131,6 +138,9 @@ func TestSalesThatAreMissedAreToldOfOnce(t *testing.T) {
 		tell(&young)
 		if got := f.messages(SaleMissed); got["missed"] != 1 || got["later"] != 1 || got["often"] != 1+10+1 || len(got) != 3 {
 			t.Errorf("told of %v", got)
+		}
+		if often, all := f.rows("?item=often"), f.rows(""); len(often) != 12 || len(all) < 12+2 {
+			t.Errorf("%d rows of the one that repeats, %d in all", len(often), len(all))
 		}
 	})
 }

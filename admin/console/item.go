@@ -254,6 +254,9 @@ func (c *Console) history(p *page, item queue.Item) (history, error) {
 		most = max(most, admitted(a))
 	}
 	for _, a := range rows {
+		if a.Reason == sqlstore.Missed {
+			continue // there is nothing to draw
+		}
 		end := a.ReleasedAt
 		if end.IsZero() {
 			end = now

@@ -1,29 +1,32 @@
 package app_test
 
 import (
-	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluicehq/sluice/internal/config"
 	"github.com/sluicehq/sluice/internal/postgrestest"
-	"github.com/sluicehq/sluice/internal/redistest"
 )
+
+// newRigOver makes a rig of a node for each of the roles, over one database.
+func newRigOver(t *testing.T, database string, roles ...config.Roles) *rig {
+	t.Helper()
+	r := newRig(t, 0)
+	r.sql, r.roles, r.client.Timeout = database, map[int]config.Roles{}, 20*time.Second
+	for i, of := range roles {
+		r.roles[i] = of
+		r.start(i, nil)
+	}
+	return r
+}
 
 // newSharedRig makes a rig of two admin nodes on one Postgres, and three gates.
 func newSharedRig(t *testing.T) (*rig, *postgrestest.Server) {
 	t.Helper()
 	database := postgrestest.New(t)
-	r := &rig{t: t, redis: redistest.New(t), prefix: "sluice:", dir: t.TempDir(), streams: 100, sql: database.URL(), roles: map[int]config.Roles{
-		0: {Admin: true, Scheduler: true}, 1: {Admin: true, Scheduler: true}, 2: {Gate: true}, 3: {Gate: true}, 4: {Gate: true},
-	}}
-	r.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 20 * time.Second}
-	for i := range 5 {
-		r.start(i, nil)
-	}
-	return r, database
+	admin, gate := config.Roles{Admin: true, Scheduler: true}, config.Roles{Gate: true}
+	return newRigOver(t, database.URL(), admin, admin, gate, gate, gate), database
 }
 
 // everywhere waits until a visitor who comes anew to any gate gets an answer for a reason.
@@ -58,7 +61,7 @@ func TestTwoAdminNodesOnOnePostgres(t *testing.T) {
 	}
 
 	away := 3 * time.Second
-	if os.Getenv("CASES") == "full" {
+	if full {
 		away = 20 * time.Second
 	}
 	told := r.listen()

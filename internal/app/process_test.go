@@ -50,7 +50,7 @@ func (r *rig) startProcess(i int) (kill func()) {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(child.Kill)
-	n := &node{cfg: r.config(i), log: &logBuffer{}, away: &p.At, stop: child.Kill}
+	n := &node{cfg: r.config(i), log: &logBuffer{}, away: &p.At, child: child, stop: child.Kill}
 	for len(r.nodes) <= i {
 		r.nodes = append(r.nodes, nil)
 	}

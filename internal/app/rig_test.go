@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/internal/app"
+	"github.com/sluicehq/sluice/internal/childproc"
 	"github.com/sluicehq/sluice/internal/clock"
 	"github.com/sluicehq/sluice/internal/config"
 	"github.com/sluicehq/sluice/internal/postgrestest"
@@ -54,6 +55,8 @@ type node struct {
 	log  *logBuffer
 	stop func()
 	away *app.Addresses // of a node in another process; nil = in this one
+
+	child *childproc.Child // that process
 }
 
 // Addresses tells where the node listens.

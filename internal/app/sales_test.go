@@ -9,8 +9,8 @@ import (
 	"github.com/sluicehq/sluice/internal/config"
 )
 
-// B026, B044: over three nodes a sale gathers, opens not a millisecond early, sets its inflow by its ramp, closes and
-// changes the generation once.
+// Over three nodes a sale gathers, opens not a millisecond early, sets its inflow by its ramp, closes and changes the
+// generation once.
 func TestASaleOverThreeNodes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
@@ -55,6 +55,32 @@ func TestASaleOverThreeNodes(t *testing.T) {
 	}
 	if a := r.visitor().check(1, "sku-1"); a.Reason != "closed" {
 		t.Errorf("after: %s/%s", a.Action, a.Reason)
+	}
+}
+
+// B026: a sale that opens at a part of a second lets nobody in before it, and the first within a second after it.
+func TestASaleOpensToTheMillisecond(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	opens := time.Now().Truncate(time.Second).Add(2*time.Second + 900*time.Millisecond)
+	r.must("PUT", "/sales/drop", map[string]any{
+		"name": "Drop", "item": "sku-1", "prequeue_at": time.Now().Add(-time.Second).UTC().Format(time.RFC3339Nano), "opens_at": opens.UTC().Format(time.RFC3339Nano),
+		"overrides": map[string]any{"inflow_per_second": 100},
+	})
+	r.everywhere(time.Second, "sku-1", "prequeue")
+	v := r.visitor()
+	v.check(0, "sku-1")
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for v.status(0, "sku-1").Action != "pass" {
+		if late := time.Since(opens); late > time.Second {
+			t.Fatalf("nobody is in %v after the opening", late)
+		}
+		<-tick.C
+	}
+	// This machine's clock is the store's.
+	if early := time.Until(opens); early > 0 {
+		t.Errorf("let in %v before the opening", early)
 	}
 }
 

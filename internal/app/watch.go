@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/sluicehq/sluice/admin"
@@ -48,7 +49,11 @@ func (a *App) changed(old, now queue.Header) {
 		if kind == admin.QueueReleased && old.On() {
 			h.Generation = old.Generation
 		}
-		a.events.Publish(admin.Event{Type: kind, Item: now.Item, Time: a.clock.Now(), Header: &h, Reason: reason(kind, now)})
+		e := admin.Event{Type: kind, Item: now.Item, Time: a.clock.Now(), Header: &h, Reason: reason(kind, now)}
+		if strings.HasPrefix(kind, "sale.") {
+			e.Data = admin.SaleData(a.settings.Now().Sales(), now)
+		}
+		a.events.Publish(e)
 	}
 }
 

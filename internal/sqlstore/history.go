@@ -8,13 +8,18 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/queue"
+	"github.com/sluicehq/sluice/scheduler/sale"
 )
 
-// Activation is one generation of one item's queue.
+// Missed is the reason of a row that tells of a sale which was over before it could open.
+const Missed = "missed"
+
+// Activation is one generation of one item's queue; or one time of a sale that was missed: then it has no generation, and
+// was to open at ActivatedAt.
 type Activation struct {
 	ID          int64
 	Item        queue.Item
-	Generation  queue.Generation
+	Generation  queue.Generation // 0 = none
 	Cause       queue.Cause
 	By          string
 	Grace       bool
@@ -84,6 +89,15 @@ func (t *Tx) Released(h queue.Header, at time.Time, reason string, ended *queue.
 		h.Item, h.Generation, h.Cause, h.By, h.Grace, h.ActivatedMS, at.UnixMilli(), reason, books, line, saw)
 }
 
+// Missed notes that one time of a sale of one item did not happen. Twice is as good as once.
+func (t *Tx) Missed(a *sale.Active) error {
+	// Its opening stands for a generation, below those that were: no two sales of one item open at one instant.
+	return t.exec(`INSERT INTO activations
+		(item, generation, cause, by_whom, grace, activated_ms, released_ms, reason, counts) VALUES ($1, $2, $3, $4, $5, $6, $6, $7, '')
+		ON CONFLICT (item, generation) DO NOTHING`,
+		a.Item, -a.Occurrence.OpensMS, queue.BySale, a.By(), false, a.Occurrence.OpensMS, Missed)
+}
+
 func tripText(t queue.Trip) (string, error) {
 	if t == (queue.Trip{}) {
 		return "", nil
@@ -123,6 +137,7 @@ func readActivation(rows *sql.Rows) (Activation, error) {
 	if err := rows.Scan(&a.ID, &a.Item, &a.Generation, &a.Cause, &a.By, &a.Grace, &activated, &released, &a.Reason, &counts, &trip, &line); err != nil {
 		return a, err
 	}
+	a.Generation = max(0, a.Generation)
 	a.ActivatedAt, a.ReleasedAt = fromMS(activated), fromMS(released)
 	for _, part := range []struct {
 		text string
