@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicehq/sluice/internal/itempattern"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -69,6 +70,7 @@ func TestAuthorizeLeadsToThePage(t *testing.T) {
 	}
 }
 
+// B160
 func TestAssetsMakeNoPlace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(p *queue.Policy) { p.InflowPerSecond = 10 })
@@ -82,6 +84,10 @@ func TestAssetsMakeNoPlace(t *testing.T) {
 	}
 	for _, a := range assets {
 		ask(r.browser(), a, 204)
+	}
+	// An icon, of which an old browser says no more than its path, is no page.
+	if w := r.browser().with("X-Original-Uri", "/favicon.ico").do(http.MethodGet, "/v1/authorize?redirect=1"); w.Code != 204 || w.Header().Get("Set-Cookie") != "" {
+		t.Errorf("an icon: %d %s", w.Code, w.Header())
 	}
 	if n := r.requests("sku-1"); n != 0 {
 		t.Errorf("assets are traffic: %d", n)
@@ -202,14 +208,49 @@ func TestAuthorizeTakesAddressesAsTheyCome(t *testing.T) {
 	}
 }
 
-// B010
+// B010: internal/itempattern has more spellings.
 func TestNoSpellingOfThePathGoesRound(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, nil)
-	r.activate("hot")
-	for _, uri := range []string{"/product/hot?x=1", "/product/hot/", "//product//hot", "/a/../product/hot", "/./product/hot", "/pro%64uct/h%6ft", "/product/hot;v=1", "/PRODUCT/HOT", `/product%5Chot`} {
-		if w := r.browser().with("X-Original-Uri", uri).do(http.MethodGet, "/v1/authorize"); w.Code != 401 {
-			t.Errorf("%s: %d", uri, w.Code)
+	pages := func(pattern string) func(*Options) {
+		return func(o *Options) {
+			patterns, err := itempattern.ParseAll([]string{pattern})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Patterns = patterns
+		}
+	}
+	item := newRig(t, 1, nil)
+	named := newRig(t, 1, nil, pages("/Black-Friday-Sale=bf"))
+	strict := newRig(t, 1, nil, pages("case:/Black-Friday-Sale=bf"))
+	item.activate("hot")
+	named.activate("bf")
+	strict.activate("bf")
+	ask := func(r *rig, uri, header string, want int) {
+		t.Helper()
+		w := r.browser().with(header, uri).do(http.MethodGet, "/v1/authorize")
+		if w.Code != want || want == http.StatusUnauthorized && !strings.HasPrefix(w.Header().Get("Location"), "https://queue.example/wait/") {
+			t.Errorf("%s %s: %d %s", header, uri, w.Code, w.Header())
+		}
+	}
+	for _, header := range []string{"X-Original-Uri", "X-Forwarded-Uri"} {
+		for _, uri := range []string{
+			"/product/hot?x=1", "/product/hot/", "//product//hot", "/a/../product/hot", "/./product/hot", "/pro%64uct/h%6ft", "/product/hot;v=1", "/PRODUCT/HOT", `/product%5Chot`,
+			"/a/%2e%2e%2fproduct/hot", `/a\..\product\hot`, "/product/hot%00",
+		} {
+			ask(item, uri, header, http.StatusUnauthorized)
+		}
+		for _, uri := range []string{
+			"/Black-Friday-Sale?x=1", "/Black-Friday-Sale/", "//Black-Friday-Sale", "/a/../Black-Friday-Sale", "/./Black-Friday-Sale", "/Black%2DFriday%2DSale", "/Black-Friday-Sale;v=1",
+			"/a/%2e%2e%2fBlack-Friday-Sale", "/%5cBlack-Friday-Sale", "/Black-Friday-Sale%00",
+		} {
+			ask(named, uri, header, http.StatusUnauthorized)
+			ask(strict, uri, header, http.StatusUnauthorized)
+		}
+		ask(named, "/black-friday-sale", header, http.StatusUnauthorized)
+		ask(strict, "/black-friday-sale", header, http.StatusNoContent)
+		for _, r := range []*rig{named, strict} {
+			ask(r, "/Black%252DFriday%252DSale", header, http.StatusNoContent) // encoded twice it is another page
 		}
 	}
 }

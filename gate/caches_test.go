@@ -20,9 +20,16 @@ func TestASharedCacheGivesNobodyWhatIsAnothers(t *testing.T) {
 		r.activate(item)
 	}
 	r.do("shut", queue.SwitchOrder{Action: queue.Close})
+	for item, status := range map[queue.Item]int{"busy": http.StatusTooManyRequests, "away": http.StatusServiceUnavailable} {
+		r.policy(queue.Pattern(item), func(p *queue.Policy) { p.InflowPerSecond, p.WaitPage.Status = 0, status })
+		r.activate(item)
+		if w := r.browser().do(http.MethodGet, "/wait/"+string(item)); w.Code != status {
+			t.Errorf("the page of %s: %d", item, w.Code)
+		}
+	}
 	kept := 0
 	for _, request := range []string{
-		"GET /wait/sku-1", "GET /wait/sku-1.css", "GET /wait/b.png?return=/x", "GET /wait/off?return=/x", "GET /wait/shut", "GET /wait/sku-1/left", "POST /wait/sku-1/leave",
+		"GET /wait/sku-1", "GET /wait/sku-1.css", "GET /wait/b.png?return=/x", "GET /wait/off?return=/x", "GET /wait/shut", "GET /wait/busy", "GET /wait/away", "GET /wait/sku-1/left", "POST /wait/sku-1/leave",
 		"GET /wait/sku-1?return=//evil.example", "GET /wait/%00", "HEAD /wait/sku-1", "GET /v1/items/sku-1/check", "POST /v1/items/a.js/check", "GET /v1/items/a.js/check",
 		"GET /v1/items/b.png/status", "GET /v1/items/nowhere.css/status", "GET /v1/items/sku-1/events", "DELETE /v1/items/a.js/place", "POST /v1/items/a.js/finish",
 		"GET /v1/authorize/product/sku-1", "GET /v1/authorize/product/a.js?x=.css", "GET /v1/authorize/about.png", "GET /nowhere.css", "GET /sluice.css", "PUT /sluice.js",

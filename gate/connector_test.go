@@ -270,6 +270,14 @@ func TestConnectorAddressesAreChecked(t *testing.T) {
 		"/connector/?c=other&e=sku-1":                                                http.StatusBadRequest,
 		"/connector/?c=shop&e=sku_1":                                                 http.StatusBadRequest,
 		"/connector/?c=shop":                                                         http.StatusBadRequest,
+		"/connector/?c=shop&e=sku-1&t=":                                              http.StatusOK,
+		"/connector/?c=shop&e=sku-1&t=https%3A%2F%2Fshop.example%3A8443%2Fp":         http.StatusBadRequest,
+		"/connector/?c=shop&e=sku-1&t=http%3A%2F%2Fshop.example%2Fp":                 http.StatusBadRequest,
+		"/connector/error/eventid/?c=shop&e=sku-1":                                   http.StatusOK,
+		"/connector/error/timestamp/?c=shop&e=sku-1":                                 http.StatusOK,
+		"/connector/error/ip/?c=shop&e=sku-1":                                        http.StatusOK,
+		"/connector/error/qidlimit/?c=shop&e=sku-1":                                  http.StatusOK,
+		"/connector/error/nothing/?c=shop&e=sku-1":                                   http.StatusNotFound,
 		"/connector/error/hash/?c=shop&e=sku-1" + long:                               http.StatusOK,
 		"/connector/error/hash/?c=shop&e=sku-1&t=" + evil:                            http.StatusBadRequest,
 		"/connector/error/%3Cscript%3E/?c=shop&e=sku-1":                              http.StatusNotFound,
@@ -297,6 +305,41 @@ func TestConnectorAddressesAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// B179: a target is decoded once, and the visitor ends there exactly, with one fresh token: from the queue that is off, and
+// after a wait.
+func TestATargetArrivesAsTheSiteWroteIt(t *testing.T) {
+	t.Parallel()
+	off := newRig(t, 1, connectorShop, connected)
+	on := newRig(t, 1, func(p *queue.Policy) {
+		connectorShop(p)
+		p.ReturnOrigins = append(p.ReturnOrigins, "https://shop.example:8443")
+	}, connected)
+	off.policy("*", func(p *queue.Policy) { *p = on.data.Policies["*"] })
+	on.activate("sku-1")
+	long := "https://shop.example/p?x=" + strings.Repeat("y", 3000)
+	for target, want := range map[string]string{
+		"https://shop.example/p?a=1&b=%2520&q=가#f":                "https://shop.example/p?a=1&b=%2520&q=%EA%B0%80&TOKEN#f",
+		"https://shop.example/a%2Fb":                              "https://shop.example/a%2Fb?TOKEN",
+		"https://shop.example/p?queueittoken=old~h_1&a=1":         "https://shop.example/p?a=1&TOKEN",
+		"https://shop.example/p?a=1&queueittoken=old~h_1&b=2":     "https://shop.example/p?a=1&b=2&TOKEN",
+		"https://shop.example/p?a=1&queueittoken=old~h_1#f?x=y&z": "https://shop.example/p?a=1&TOKEN#f?x=y&z",
+		"https://shop.example:8443/p?":                            "https://shop.example:8443/p?TOKEN",
+		long:                                                      long + "&TOKEN",
+	} {
+		for name, r := range map[string]*rig{"queue off": off, "let in": on} {
+			r.pass(time.Second)
+			w := r.browser().do(http.MethodGet, "/connector/?c=shop&e=sku-1&t="+url.QueryEscape(target))
+			got := freshToken.ReplaceAllString(w.Header().Get("Location"), "TOKEN")
+			if w.Code != http.StatusFound || got != want {
+				t.Errorf("%s, %.60s: %d %.120s", name, target, w.Code, got)
+			}
+		}
+	}
+}
+
+// freshToken is a token of the item sku-1, signed.
+var freshToken = regexp.MustCompile(`queueittoken=e_sku-1~q_[0-9a-f-]{36}~ts_\d+~ce_true~rt_(queue|safetynet)~h_[0-9a-f]{64}`)
 
 func TestCancellingLeavesTheLine(t *testing.T) {
 	t.Parallel()

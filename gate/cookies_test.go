@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -52,8 +53,8 @@ func TestForeignCookiesHideNone(t *testing.T) {
 			t.Errorf("%s comes back: %s", name, sent)
 		}
 	}
-	if w := r.app().with("Cookie", pad(problem.MaxHeaders+1024, own)).do(http.MethodGet, "/v1/items/sku-1/status"); w.Code != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("17 KiB: %d %s", w.Code, w.Body)
+	if w := r.app().with("Cookie", pad(problem.MaxHeaders+1024, own)).do(http.MethodGet, "/v1/items/sku-1/status"); w.Code != http.StatusRequestHeaderFieldsTooLarge || w.Header().Get("Content-Type") != "application/problem+json" {
+		t.Errorf("17 KiB: %d %s %s", w.Code, w.Header(), w.Body)
 	}
 }
 
@@ -92,11 +93,16 @@ func TestACookieDomainThatIsSetLaterCostsNobodyThePlace(t *testing.T) {
 	}
 }
 
-// B073: a day in two hundred lines leaves a cookie that every origin takes.
+// B073: a day in two hundred lines leaves a cookie that every origin takes, one that reads 8 KiB of headers too, and costs
+// nobody the place that was taken last.
 func TestTheCookieStaysSmallHoweverManyLinesOneStoodIn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
 	b := r.browser()
+	origin := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	origin.Config.MaxHeaderBytes = 8<<10 - 4<<10 // to which net/http adds 4 KiB
+	origin.Start()
+	t.Cleanup(origin.Close)
 	for i := range 200 {
 		item := fmt.Sprintf("item-%d-%s", i, strings.Repeat("x", 100))
 		if i%2 == 0 {
@@ -112,6 +118,22 @@ func TestTheCookieStaysSmallHoweverManyLinesOneStoodIn(t *testing.T) {
 		}
 		if size > 4096 {
 			t.Fatalf("%d bytes of cookies after %d items", size, i+1)
+		}
+	}
+	b.want(b.status("item-198-"+strings.Repeat("x", 100)), "pass/admitted") // its turn came meanwhile
+	for cookie, want := range map[string]int{visitorCookie + "=" + b.jar(): http.StatusOK, "a=" + strings.Repeat("x", 13<<10): http.StatusRequestHeaderFieldsTooLarge} {
+		req, err := http.NewRequest(http.MethodGet, origin.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Cookie", cookie)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("an origin that reads 8 KiB of headers, %d bytes of cookies: %d", len(cookie), resp.StatusCode)
 		}
 	}
 }

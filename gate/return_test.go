@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/queue"
 )
@@ -95,18 +96,23 @@ func TestReturnAddressesThatAreAllowed(t *testing.T) {
 // percent-encoded, as a header must have them.
 func TestReturnAddressesArriveByteForByte(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, shop)
+	off, r := newRig(t, 1, shop), newRig(t, 1, shop)
+	r.activate("sku-1")
+	r.pass(time.Second)
 	for _, raw := range []string{
 		"/cb?next=https%3A%2F%2Fother.example%2Fx&error_description=http://a//b", "/a//b", "/search?q=//", "/p#//x",
 		"/한글/상품?이름=값", "/p?a=1&a=2&b=%2B+", "/p?&&=&a", "/p?q=a%20b+c", "/p;v=1?x#y?z",
 	} {
-		w := r.browser().do(http.MethodGet, "/wait/sku-1?return="+url.QueryEscape(raw))
-		got := w.Header().Get("Location")
-		if strings.Contains(raw, "한") {
-			got, _ = url.PathUnescape(got)
-		}
-		if w.Code != http.StatusFound || got != raw {
-			t.Errorf("return=%s: %d %q", raw, w.Code, got)
+		for name, r := range map[string]*rig{"queue off": off, "let in": r} {
+			r.pass(time.Second)
+			w := r.browser().do(http.MethodGet, "/wait/sku-1?return="+url.QueryEscape(raw))
+			got := w.Header().Get("Location")
+			if strings.Contains(raw, "한") {
+				got, _ = url.PathUnescape(got)
+			}
+			if w.Code != http.StatusFound || got != raw {
+				t.Errorf("%s, return=%s: %d %q", name, raw, w.Code, got)
+			}
 		}
 	}
 }
