@@ -52,7 +52,9 @@ func (g *Gate) fromStore(ctx context.Context, q *question, h queue.Header, again
 		}
 		g.placed(q, &v, a.Score, show, show == a.Position && show > 0, reply.NowMS)
 		if a.New && v.eta.Known {
-			g.etas.told(q.item, q.who.id(), v.eta.Wait, reply.NowMS)
+			g.etas.told(q.item, q.who.id(), etaTold{
+				wait: v.eta.Wait, joinedMS: reply.NowMS, generation: h.Generation, abandonMS: q.limits.AbandonMS,
+			}, g.generation)
 		}
 		return v, nil
 	case queue.Full:
@@ -151,6 +153,15 @@ func (g *Gate) noPlace(ctx context.Context, q *question, h queue.Header, reply b
 		v.poll = g.pollAfter(q, &v)
 		return v, nil
 	default:
+		g.etas.forget(q.item, q.who.id())
 		return verdict{}, queue.ErrNoPlace
 	}
+}
+
+// generation is what an item is in, as far as this node knows; 0 while its queue is off.
+func (g *Gate) generation(item queue.Item) queue.Generation {
+	if h := g.Board.Get(item); h.On() {
+		return h.Generation
+	}
+	return 0
 }

@@ -55,6 +55,7 @@ func (g *Gate) end(ctx context.Context, q *question, kind queue.EndKind) (queue.
 	report, err := g.Line.End(call, q.item, queue.Ending{Kind: kind, Visitor: q.who.id()})
 	switch {
 	case err == nil:
+		g.etas.forget(q.item, q.who.id())
 		if report.Header.Item != "" {
 			g.Board.Put(report.Header)
 			g.endPlace(q, report.Header, report.Score, max(q.nowMS, report.NowMS))

@@ -12,6 +12,7 @@ import (
 // placed fills in the place of one who waits, and renews the ticket. score 0 = there is no ticket to give.
 func (g *Gate) placed(q *question, v *verdict, score, position int64, exact bool, nowMS int64) {
 	v.position, v.exact = position, exact
+	g.etas.heard(q.item, q.who.id(), nowMS)
 	v.eta = g.flows.of(q.item).estimate(position, v.header, nowMS)
 	if q.swtch == settings.Hold {
 		v.eta = queue.Estimate{}
