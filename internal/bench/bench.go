@@ -34,7 +34,7 @@ func Cases() []Case {
 		{Name: "soak", Help: "five minutes of mixed traffic with short sessions: nothing piles up", run: soak},
 		{Name: "positions", Help: "positions shown to far polls against the true ranks while people join, leave and go in", run: positions},
 		{Name: "counts", Help: "30,000 checks/s over three nodes: counts of the window, who passes after the trip", run: counts},
-		{Name: "telemetry", Help: "checks at a node that is scraped and traced, with a receiver and with one that hangs, against one that is not", run: watching},
+		{Name: "telemetry", Help: "checks at a node that is scraped and traced, with a receiver, one that hangs and one that is down, against one that is not", run: watching},
 		{Name: "replay", Help: "2,000,000 requests of a trace through detector and line", run: replays},
 	}
 }

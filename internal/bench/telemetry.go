@@ -13,11 +13,12 @@ import (
 	"github.com/sluicehq/sluice/queue"
 )
 
-// mostWatchedMB is how much more memory a node may take whose receiver hangs.
+// mostWatchedMB is how much more memory a node may take that is watched, whether its receiver takes, hangs or is down.
 const mostWatchedMB = 32 << 20 / 1e6
 
-// watching: what it costs to be watched. Three nodes of one store answer the same checks in turns: one that nobody watches;
-// one that is scraped each second and sends its traces, 1 %, to a receiver; and one whose receiver takes connections and never answers.
+// watching: what it costs to be watched. Four nodes of one store answer the same checks in turns: one that nobody watches;
+// one that is scraped each second and sends its traces, 1 %, to a receiver; one whose receiver takes connections and never
+// answers; and one whose receiver is down, so that each connection is refused.
 func watching(ctx context.Context, e *env) error {
 	f, err := e.start(ctx, 1)
 	defer f.close()
@@ -30,10 +31,20 @@ func watching(ctx context.Context, e *env) error {
 	}
 	defer takes.Close()
 	defer hangs.Close()
-	for name, at := range map[string]net.Listener{"taken": takes, "hanging": hangs} {
+	down, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	if err := down.Close(); err != nil {
+		return err
+	}
+	for _, receiver := range []struct {
+		name string
+		at   net.Listener
+	}{{"taken", takes}, {"hanging", hangs}, {"down", down}} {
 		with := *e
-		with.Environ = append(slices.Clone(e.Environ), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://"+at.Addr().String()+"/v1/traces")
-		n, err := with.node(ctx, f, name, "gate,scheduler")
+		with.Environ = append(slices.Clone(e.Environ), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://"+receiver.at.Addr().String()+"/v1/traces")
+		n, err := with.node(ctx, f, receiver.name, "gate,scheduler")
 		if err != nil {
 			return err
 		}
