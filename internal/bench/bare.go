@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluicehq/sluice/internal/childproc"
 	"github.com/sluicehq/sluice/internal/config"
+	"github.com/sluicehq/sluice/internal/fleet"
 	"github.com/sluicehq/sluice/internal/load"
 	"github.com/sluicehq/sluice/internal/redisserver"
 )
@@ -51,7 +52,7 @@ func (e *env) bare(ctx context.Context, size int) (*childproc.Child, string, err
 	}
 	args := append(e.Program[1:len(e.Program):len(e.Program)], "bench", "serve-bare", "--listen", addr, "--bytes", strconv.Itoa(size))
 	cmd := exec.Command(e.Program[0], args...)
-	cmd.Env = e.nodeEnviron()
+	cmd.Env = fleet.Environ(e.Environ)
 	child, err := childproc.Start(cmd)
 	if err != nil {
 		return nil, "", err

@@ -23,11 +23,11 @@ func counts(ctx context.Context, e *env) error {
 	}
 	seconds := int(window / time.Second)
 	// Close enough to its trigger to be flushed at the fast pace, too far ever to reach it.
-	if err := f.policy(ctx, "steady", map[string]any{"trigger_window_seconds": seconds, "trigger_requests": int(1.5 * rate * window.Seconds())}); err != nil {
+	if err := f.Policy(ctx, "steady", map[string]any{"trigger_window_seconds": seconds, "trigger_requests": int(1.5 * rate * window.Seconds())}); err != nil {
 		return err
 	}
 	trigger := int(rate * window.Seconds() / 4)
-	if err := f.policy(ctx, "tripping", map[string]any{"trigger_window_seconds": seconds, "trigger_requests": trigger}); err != nil {
+	if err := f.Policy(ctx, "tripping", map[string]any{"trigger_window_seconds": seconds, "trigger_requests": trigger}); err != nil {
 		return err
 	}
 	if err := pause(ctx, time.Now().Add(1500*time.Millisecond)); err != nil { // a write is in force within 1 s
@@ -91,12 +91,12 @@ func counts(ctx context.Context, e *env) error {
 }
 
 // flood sends checks of one item over all nodes.
-func (e *env) flood(g *errgroup.Group, ctx context.Context, f *fleet, item string, rate float64, begin, end time.Time, got func(verdict, time.Time)) {
+func (e *env) flood(g *errgroup.Group, ctx context.Context, f *testbed, item string, rate float64, begin, end time.Time, got func(verdict, time.Time)) {
 	const wires = 2 // to each node
-	each := rate / float64(wires*len(f.nodes))
-	for _, n := range f.nodes {
+	each := rate / float64(wires*len(f.Nodes))
+	for _, n := range f.Nodes {
 		for range wires {
-			g.Go(func() error { return pump(ctx, n.url, paced(ctx, begin, end, item, each), got) })
+			g.Go(func() error { return pump(ctx, n.URL, paced(ctx, begin, end, item, each), got) })
 		}
 	}
 }

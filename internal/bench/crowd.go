@@ -33,13 +33,13 @@ func crowd(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := f.policy(ctx, item, map[string]any{"inflow_per_second": 0, "on_store_failure": "closed"}); err != nil {
+	if err := f.Policy(ctx, item, map[string]any{"inflow_per_second": 0, "on_store_failure": "closed"}); err != nil {
 		return err
 	}
-	if err := f.act(ctx, item, "activate", nil); err != nil {
+	if err := f.Act(ctx, item, "activate", nil); err != nil {
 		return err
 	}
-	known, err := f.known(ctx, item)
+	known, err := f.Known(ctx, item)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func crowd(ctx context.Context, e *env) error {
 		now, err := storeLine(store, nil).Look(ctx, item)
 		return now.Counts.Admitted, now.NowMS, err
 	}
-	p := newPeople(item, f.nodes, size)
+	p := newPeople(item, f.Nodes, size)
 	defer p.wg.Wait()
 	defer leave()
 	p.pace.Store(50_000)
@@ -75,13 +75,13 @@ func crowd(ctx context.Context, e *env) error {
 	if err := pause(ctx, begin.Add(steady/2)); err != nil {
 		return err
 	}
-	victim := f.stepper(ctx, item)
+	victim := f.Stepper(ctx, item)
 	if victim == nil {
 		return errors.New("no node exports the line's gauge")
 	}
 	failed := p.errors.Load()
-	victim.child.Kill()
-	e.say("killed %s, which moved the line", victim.name)
+	victim.Kill()
+	e.say("killed %s, which moved the line", victim.Name)
 	steadyTo, steadyToMS, err := books(from.Add(steady))
 	if err != nil {
 		return err
@@ -192,9 +192,9 @@ func (p *people) follow(ctx context.Context) {
 }
 
 // inflow sets the item's inflow by hand and gives the instant of the answer.
-func (e *env) inflow(ctx context.Context, f *fleet, p *people, item string, perSecond float64) (time.Time, error) {
+func (e *env) inflow(ctx context.Context, f *testbed, p *people, item string, perSecond float64) (time.Time, error) {
 	p.pace.Store(int64(perSecond * 1000))
-	err := f.act(ctx, item, "inflow", map[string]any{"inflow_per_second": perSecond})
+	err := f.Act(ctx, item, "inflow", map[string]any{"inflow_per_second": perSecond})
 	e.say("inflow set to %v/s", perSecond)
 	return time.Now(), err
 }

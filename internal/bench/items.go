@@ -30,7 +30,7 @@ func items(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := f.policy(ctx, "many-*", still(map[string]any{"mode": "on"})); err != nil {
+	if err := f.Policy(ctx, "many-*", still(map[string]any{"mode": "on"})); err != nil {
 		return err
 	}
 	if err := pause(ctx, time.Now().Add(1500*time.Millisecond)); err != nil { // a write is in force within 1 s
@@ -73,7 +73,7 @@ func items(ctx context.Context, e *env) error {
 	}
 	e.say("%d people wait at each", line)
 	// Only now, or the lines that were filled first would be empty before the last one is full.
-	if err := f.policy(ctx, "many-*", map[string]any{"inflow_per_second": 1}); err != nil {
+	if err := f.Policy(ctx, "many-*", map[string]any{"inflow_per_second": 1}); err != nil {
 		return err
 	}
 	if err := pause(ctx, time.Now().Add(5*time.Second)); err != nil { // till every item is stepped at its own pace
@@ -120,8 +120,8 @@ func items(ctx context.Context, e *env) error {
 	r.atMost(fmt.Sprintf("most that %d of them are off 1/s × %.0f s", samples, took), worst, 1+took/100, "people")
 	r.note("processor of the store", cpu/took*100, "%")
 	r.note("processor of the three nodes", nodes.Seconds()/took*100, "%")
-	for _, n := range f.nodes {
-		r.note("memory of "+n.name, n.residentMB(), "MB")
+	for _, n := range f.Nodes {
+		r.note("memory of "+n.Name, residentMB(n), "MB")
 	}
 	return nil
 }
@@ -129,9 +129,9 @@ func items(ctx context.Context, e *env) error {
 func abs(x float64) float64 { return max(x, -x) }
 
 // cpu is the processor time of all serving nodes.
-func (f *fleet) cpu() (all time.Duration) {
-	for _, n := range f.nodes {
-		all += n.cpu()
+func (f *testbed) cpu() (all time.Duration) {
+	for _, n := range f.Nodes {
+		all += processor(n)
 	}
 	return all
 }
@@ -139,10 +139,10 @@ func (f *fleet) cpu() (all time.Duration) {
 // lags is the histogram of how late steps ran, all nodes together: count of those up to each bound, in seconds.
 type lags map[float64]float64
 
-func (f *fleet) lags(ctx context.Context) (lags, error) {
+func (f *testbed) lags(ctx context.Context) (lags, error) {
 	l := lags{}
-	for _, n := range f.nodes {
-		status, body, err := f.get(ctx, n.ops+"/metrics")
+	for _, n := range f.Nodes {
+		status, body, err := f.Get(ctx, n.OpsURL+"/metrics")
 		if err != nil {
 			return nil, err
 		}

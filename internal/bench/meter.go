@@ -17,15 +17,27 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sluicehq/sluice/internal/childproc"
+	"github.com/sluicehq/sluice/internal/fleet"
 	"github.com/sluicehq/sluice/queue/redisline"
 )
 
-// cpu is the processor time that the node's process has used.
-func (n *node) cpu() time.Duration { return processor(n.child) }
+// residentMB is the memory of the node's process in MB (10^6 B); 0 where the system does not say.
+func residentMB(n *fleet.Node) float64 {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.PID()))
+	if err != nil {
+		return 0
+	}
+	_, rest, ok := strings.Cut(string(raw), "VmRSS:")
+	fields := strings.Fields(rest)
+	if !ok || len(fields) == 0 {
+		return 0
+	}
+	kib, _ := strconv.ParseFloat(fields[0], 64)
+	return kib * 1024 / 1e6
+}
 
 // processor is the processor time that a process has used; 0 where the system does not say.
-func processor(c *childproc.Child) time.Duration {
+func processor(c interface{ PID() int }) time.Duration {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.PID()))
 	if err != nil {
 		return 0
@@ -81,7 +93,7 @@ type calls struct{ byClients, inScripts int64 }
 
 // countCalls counts what the store does while f runs, by its MONITOR, which is the one account that keeps the two
 // apart. It slows the store down, so nothing is timed meanwhile.
-func (f *fleet) countCalls(ctx context.Context, run func() error) (calls, error) {
+func (f *testbed) countCalls(ctx context.Context, run func() error) (calls, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", strings.TrimPrefix(f.redis.URL(), "unix://"))
 	if err != nil {

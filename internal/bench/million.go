@@ -33,7 +33,7 @@ func million(ctx context.Context, e *env) error {
 		return err
 	}
 	m := &filling{
-		env: e, fleet: f, store: store, item: item, host: f.nodes[0].host(),
+		env: e, fleet: f, store: store, item: item, host: f.Nodes[0].Host(),
 		near: make([][]byte, 0, 200), far: make([][]byte, 0, 4096),
 		checkpoints: pick(e.Short, []int{1_000, 10_000, 100_000, 300_000, 1_000_000}, []int{500, 2_000, 10_000}),
 	}
@@ -56,7 +56,7 @@ func million(ctx context.Context, e *env) error {
 // filling is a line that grows to its checkpoints.
 type filling struct {
 	env         *env
-	fleet       *fleet
+	fleet       *testbed
 	store       *redis.Client
 	scripts     *scriptWatch
 	item, host  string
@@ -220,7 +220,7 @@ func (m *filling) report() {
 }
 
 // letAllIn lets everybody in, and looks whether they went in order and at the rate.
-func (e *env) letAllIn(ctx context.Context, f *fleet, store *redis.Client, scripts *scriptWatch, item string) error {
+func (e *env) letAllIn(ctx context.Context, f *testbed, store *redis.Client, scripts *scriptWatch, item string) error {
 	perSecond := pick(e.Short, 20_000.0, 4_000.0)
 	tag := "sluice:{" + item + "}:"
 	var order []string
@@ -235,7 +235,7 @@ func (e *env) letAllIn(ctx context.Context, f *fleet, store *redis.Client, scrip
 		}
 	}
 	n := len(order)
-	if err := f.act(ctx, item, "inflow", map[string]any{"inflow_per_second": perSecond}); err != nil {
+	if err := f.Act(ctx, item, "inflow", map[string]any{"inflow_per_second": perSecond}); err != nil {
 		return err
 	}
 	e.say("%d go in at %.0f/s", n, perSecond)
@@ -310,7 +310,7 @@ func (h hence) Now() time.Time { return time.Now().Add(time.Duration(h)) }
 
 // sweep fills another line, of which 26 % have been silent for too long, spread over all of it, and waits until they
 // are out.
-func (e *env) sweep(ctx context.Context, f *fleet, store *redis.Client) error {
+func (e *env) sweep(ctx context.Context, f *testbed, store *redis.Client) error {
 	const item = "silent"
 	n := pick(e.Short, 1_000_000, 10_000)
 	abandon := pick(e.Short, 120, 30)
@@ -334,7 +334,7 @@ func (e *env) sweep(ctx context.Context, f *fleet, store *redis.Client) error {
 	}
 	e.say("%d wait, %d of them silent for an hour", n, silent)
 	began := time.Now()
-	if err := f.policy(ctx, item, still(map[string]any{"abandon_seconds": abandon})); err != nil {
+	if err := f.Policy(ctx, item, still(map[string]any{"abandon_seconds": abandon})); err != nil {
 		return err
 	}
 	var left int64

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sluicehq/sluice/internal/fleet"
 	"github.com/sluicehq/sluice/internal/visitor"
 )
 
@@ -24,12 +25,13 @@ type seen struct {
 // people are visitors who line up at one item and poll, at each node in turn.
 type people struct {
 	item  string
-	nodes []*node
+	nodes []*fleet.Node
 	http  *http.Client
 	pace  atomic.Int64 // people per 1,000 s at which the line moves now: how closely the head is watched
 
 	wg     sync.WaitGroup
 	turn   atomic.Int64
+	gone   sync.Map // *fleet.Node that refused a connection: nobody asks it again
 	letIn  atomic.Int64
 	errors atomic.Int64 // answers other than 200 and broken connections, those of killed nodes too
 	first  atomic.Value // the first error's text
@@ -41,7 +43,7 @@ type people struct {
 	changed chan struct{} // has a value after each admission
 }
 
-func newPeople(item string, nodes []*node, most int) *people {
+func newPeople(item string, nodes []*fleet.Node, most int) *people {
 	return &people{item: item, nodes: nodes, changed: make(chan struct{}, 1), http: &http.Client{
 		Timeout:   5 * time.Second,
 		Transport: &http.Transport{MaxIdleConnsPerHost: most, MaxIdleConns: 0, IdleConnTimeout: time.Minute},
@@ -52,15 +54,15 @@ func newPeople(item string, nodes []*node, most int) *people {
 func (p *people) ask(ctx context.Context, how func(context.Context, string) (visitor.Answer, error)) (a visitor.Answer, sent time.Time, err error) {
 	for range p.nodes {
 		n := p.nodes[p.turn.Add(1)%int64(len(p.nodes))]
-		if n.gone.Load() {
+		if _, gone := p.gone.Load(n); gone {
 			continue
 		}
 		sent = time.Now()
-		if a, err = how(ctx, n.url); err == nil || ctx.Err() != nil {
+		if a, err = how(ctx, n.URL); err == nil || ctx.Err() != nil {
 			return a, sent, err
 		}
 		if errors.Is(err, syscall.ECONNREFUSED) {
-			n.gone.Store(true)
+			p.gone.Store(n, true)
 		}
 		p.failed(err.Error())
 	}

@@ -53,12 +53,12 @@ func positions(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := f.act(ctx, item, "inflow", map[string]any{"inflow_per_second": 50}); err != nil {
+	if err := f.Act(ctx, item, "inflow", map[string]any{"inflow_per_second": 50}); err != nil {
 		return err
 	}
 	rand.Shuffle(len(crowd), func(i, j int) { crowd[i], crowd[j] = crowd[j], crowd[i] })
 	leavers, stayers := crowd[:people/10], crowd[people/10:]
-	host := f.nodes[0].host()
+	host := f.Nodes[0].Host()
 
 	running, stop := context.WithTimeout(ctx, span+10*time.Second)
 	defer stop()

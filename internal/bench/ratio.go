@@ -28,7 +28,7 @@ type contest struct {
 }
 
 // run runs a contest. fleet may be nil: a server that is not ours to start, whose store is not seen.
-func (c contest) run(ctx context.Context, e *env, f *fleet) error {
+func (c contest) run(ctx context.Context, e *env, f *testbed) error {
 	size, err := c.probe(ctx)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (c contest) run(ctx context.Context, e *env, f *fleet) error {
 	n := float64(ours.requests)
 	r.note("processor time of the node", ours.spent.node.Seconds()/n*1e6, "µs/request")
 	r.note("processor time of the store", ours.spent.store/n*1e6, "µs/request")
-	r.note("memory of the node", f.nodes[0].residentMB(), "MB")
+	r.note("memory of the node", residentMB(f.Nodes[0]), "MB")
 
 	var counted load.Result
 	n2, err := f.countCalls(ctx, func() (err error) {
@@ -180,11 +180,11 @@ type spent struct {
 
 func (s spent) less(o spent) spent { return spent{s.node - o.node, s.store - o.store} }
 
-func (f *fleet) spent(ctx context.Context, store *redis.Client) spent {
+func (f *testbed) spent(ctx context.Context, store *redis.Client) spent {
 	if f == nil {
 		return spent{}
 	}
-	return spent{f.nodes[0].cpu(), storeCPU(ctx, store)}
+	return spent{processor(f.Nodes[0]), storeCPU(ctx, store)}
 }
 
 // atLeast adds a row with a lower bound, which the short form tells but does not hold: a run of seconds says nothing

@@ -26,14 +26,14 @@ func checkOff(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := f.policy(ctx, "off", map[string]any{"trigger_requests": queue.MaxNumber}); err != nil {
+	if err := f.Policy(ctx, "off", map[string]any{"trigger_requests": queue.MaxNumber}); err != nil {
 		return err
 	}
-	requests, err := knownVisitors(pick(e.Short, 10_000, 500), f.nodes[0].host(), "off")
+	requests, err := knownVisitors(pick(e.Short, 10_000, 500), f.Nodes[0].Host(), "off")
 	if err != nil {
 		return err
 	}
-	c.host, c.next = f.nodes[0].host(), turns(requests, conns)
+	c.host, c.next = f.Nodes[0].Host(), turns(requests, conns)
 	return c.run(ctx, e, f)
 }
 
@@ -63,8 +63,8 @@ func join(ctx context.Context, e *env) error {
 	if err := f.open(ctx, "on", still(nil)); err != nil {
 		return err
 	}
-	request := load.Request(http.MethodGet, f.nodes[0].host(), "/v1/items/on/check")
-	c.host, c.next = f.nodes[0].host(), func(int) []byte { return request }
+	request := load.Request(http.MethodGet, f.Nodes[0].Host(), "/v1/items/on/check")
+	c.host, c.next = f.Nodes[0].Host(), func(int) []byte { return request }
 	return c.run(ctx, e, f)
 }
 
@@ -88,7 +88,7 @@ func passes(ctx context.Context, e *env) error {
 	if err := f.open(ctx, item, still(map[string]any{"inflow_per_second": 100_000, "session_seconds": 300})); err != nil {
 		return err
 	}
-	host := f.nodes[0].host()
+	host := f.Nodes[0].Host()
 	n := pick(e.Short, 160, 8) * conns
 	w := &wallets{host: host, item: item, of: make([]wallet, n), at: make([]int, conns)}
 	if err := w.fill(ctx); err != nil {
@@ -218,10 +218,10 @@ func polls(ctx context.Context, e *env, inflow float64, whom func(i, n int) bool
 	if err != nil {
 		return err
 	}
-	if err := f.act(ctx, item, "inflow", map[string]any{"inflow_per_second": inflow}); err != nil {
+	if err := f.Act(ctx, item, "inflow", map[string]any{"inflow_per_second": inflow}); err != nil {
 		return err
 	}
-	host := f.nodes[0].host()
+	host := f.Nodes[0].Host()
 	var requests [][]byte
 	for _, p := range people {
 		requests = append(requests, sign.status(host, item, p.v, h, p.score, p.position))

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sluicehq/sluice/internal/clock"
+	"github.com/sluicehq/sluice/internal/fleet"
 	"github.com/sluicehq/sluice/internal/load"
 	"github.com/sluicehq/sluice/internal/ticket"
 	"github.com/sluicehq/sluice/queue"
@@ -29,24 +29,21 @@ func still(more map[string]any) map[string]any {
 }
 
 // open sets an item's policy, turns its queue on and waits until every node knows.
-func (f *fleet) open(ctx context.Context, item string, policy map[string]any) error {
-	if err := f.policy(ctx, item, policy); err != nil {
+func (f *testbed) open(ctx context.Context, item string, policy map[string]any) error {
+	if err := f.Policy(ctx, item, policy); err != nil {
 		return err
 	}
-	if err := f.act(ctx, item, "activate", nil); err != nil {
+	if err := f.Act(ctx, item, "activate", nil); err != nil {
 		return err
 	}
-	_, err := f.known(ctx, item)
+	_, err := f.Known(ctx, item)
 	return err
 }
 
-// host is the node's host:port for visitors.
-func (n *node) host() string { return strings.TrimPrefix(n.url, "http://") }
-
 // hosts are those of all serving nodes.
-func (f *fleet) hosts() (all []string) {
-	for _, n := range f.nodes {
-		all = append(all, n.host())
+func (f *testbed) hosts() (all []string) {
+	for _, n := range f.Nodes {
+		all = append(all, n.Host())
 	}
 	return all
 }
@@ -97,7 +94,7 @@ func seed(ctx context.Context, line *redisline.Line, item string, n int, each fu
 type signer struct{ keys *ticket.Keyring }
 
 func newSigner() (signer, error) {
-	secrets, err := ticket.ParseSecret(secretKey)
+	secrets, err := ticket.ParseSecret(fleet.SecretKey)
 	if err != nil {
 		return signer{}, err
 	}

@@ -41,7 +41,7 @@ func soak(ctx context.Context, e *env) error {
 	defer stop()
 	g, playing := errgroup.WithContext(playing)
 	g.Go(func() error { return s.play(playing, f.hosts(), 32) })
-	g.Go(func() error { return arrive(playing, s, f.nodes[0].host(), scale) })
+	g.Go(func() error { return arrive(playing, s, f.Nodes[0].Host(), scale) })
 	var before, after leftovers
 	g.Go(func() (err error) {
 		defer stop()
@@ -127,9 +127,9 @@ func (l leftovers) String() string {
 var heapAlloc = regexp.MustCompile(`(?m)^# HeapAlloc = (\d+)`)
 
 // left measures, after a collection, what the first node and the store hold.
-func (f *fleet) left(ctx context.Context) (l leftovers, err error) {
-	n := f.nodes[0]
-	status, body, err := f.get(ctx, n.ops+"/debug/pprof/heap?gc=1&debug=1")
+func (f *testbed) left(ctx context.Context) (l leftovers, err error) {
+	n := f.Nodes[0]
+	status, body, err := f.Get(ctx, n.OpsURL+"/debug/pprof/heap?gc=1&debug=1")
 	if err != nil {
 		return l, err
 	}
@@ -139,7 +139,7 @@ func (f *fleet) left(ctx context.Context) (l leftovers, err error) {
 	}
 	bytesLive, _ := strconv.ParseFloat(string(m[1]), 64)
 	l.heap = bytesLive / 1e6
-	if _, body, err = f.get(ctx, n.ops+"/debug/pprof/goroutine?debug=1"); err != nil {
+	if _, body, err = f.Get(ctx, n.OpsURL+"/debug/pprof/goroutine?debug=1"); err != nil {
 		return l, err
 	}
 	body, _ = bytes.CutPrefix(body, []byte("goroutine profile: total "))
@@ -153,6 +153,6 @@ func (f *fleet) left(ctx context.Context) (l leftovers, err error) {
 	if err != nil {
 		return l, err
 	}
-	l.keys, l.storeMB, l.resident = float64(store.DBSize(ctx).Val()), used/1e6, n.residentMB()
+	l.keys, l.storeMB, l.resident = float64(store.DBSize(ctx).Val()), used/1e6, residentMB(n)
 	return l, nil
 }

@@ -32,7 +32,7 @@ func storm(ctx context.Context, e *env) error {
 	interval := time.Duration(float64(people) / float64(budget) * float64(time.Second))
 	s := newStage()
 	for i := range people {
-		s.add(&guest{host: f.nodes[0].host(), item: item}, time.Duration(float64(interval)*float64(i)/float64(people)))
+		s.add(&guest{host: f.Nodes[0].Host(), item: item}, time.Duration(float64(interval)*float64(i)/float64(people)))
 	}
 	playing, stop := context.WithCancel(ctx)
 	defer stop()
@@ -56,10 +56,10 @@ func storm(ctx context.Context, e *env) error {
 }
 
 // stormed measures the polls over a span, in parts.
-func (e *env) stormed(ctx context.Context, f *fleet, s *stage, budget int, span time.Duration) error {
+func (e *env) stormed(ctx context.Context, f *testbed, s *stage, budget int, span time.Duration) error {
 	const parts = 5
 	var rates []float64
-	from, cpu := s.asked.Load(), f.nodes[0].cpu()
+	from, cpu := s.asked.Load(), processor(f.Nodes[0])
 	begin := time.Now()
 	for i := range parts {
 		was, at := s.asked.Load(), time.Now()
@@ -71,7 +71,7 @@ func (e *env) stormed(ctx context.Context, f *fleet, s *stage, budget int, span 
 	}
 	took := time.Since(begin)
 	polls := float64(s.asked.Load() - from)
-	cpu = f.nodes[0].cpu() - cpu
+	cpu = processor(f.Nodes[0]) - cpu
 	var counted int64
 	n, err := f.countCalls(ctx, func() error {
 		was := s.asked.Load()
@@ -97,7 +97,7 @@ func (e *env) stormed(ctx context.Context, f *fleet, s *stage, budget int, span 
 	r.limit(e.Short, "store commands by clients", float64(n.byClients)/float64(max(1, counted)), 0.1, "per poll")
 	r.note("store commands inside scripts", float64(n.inScripts)/float64(max(1, counted)), "per poll")
 	r.note("processor time of the node", cpu.Seconds()/polls*1e6, "µs/poll")
-	r.note("memory of the node", f.nodes[0].residentMB(), "MB")
+	r.note("memory of the node", residentMB(f.Nodes[0]), "MB")
 	r.atMost("requests that failed", float64(s.failed.Load()), 0, "requests")
 	return nil
 }

@@ -49,21 +49,21 @@ func surge(ctx context.Context, e *env) error {
 	}
 	watched := watchMemory(ctx, f, store)
 
-	h := &hot{trigger: trigger, on: make([]time.Time, len(f.nodes)), generations: map[int64]bool{}}
+	h := &hot{trigger: trigger, on: make([]time.Time, len(f.Nodes)), generations: map[int64]bool{}}
 	var next, flooded atomic.Int64
 	begin := time.Now()
 	g, gctx := errgroup.WithContext(ctx)
-	for i, n := range f.nodes {
-		each := float64(rate) / float64(len(f.nodes)*hotWires)
+	for i, n := range f.Nodes {
+		each := float64(rate) / float64(len(f.Nodes)*hotWires)
 		for range hotWires {
 			g.Go(func() error {
-				return pump(gctx, n.url, paced(gctx, begin, begin.Add(lasts), item, each), func(v verdict, sent time.Time) {
+				return pump(gctx, n.URL, paced(gctx, begin, begin.Add(lasts), item, each), func(v verdict, sent time.Time) {
 					h.got(i, v, sent)
 				})
 			})
 		}
 		g.Go(func() error { // the made-up ones
-			return pump(gctx, n.url, func() ([]string, bool) {
+			return pump(gctx, n.URL, func() ([]string, bool) {
 				if now := time.Now(); now.Before(begin.Add(lasts)) && pause(gctx, now.Add(beside)) != nil {
 					return nil, false
 				}
@@ -98,13 +98,13 @@ func surge(ctx context.Context, e *env) error {
 	r.between("made-up items asked for", float64(flooded.Load()), float64(madeUp), float64(madeUp), "items")
 	r.atMost("keys in the store at most", float64(keys), mostKeys, "keys")
 	for i, mb := range grown {
-		r.atMost("memory of "+f.nodes[i].name+" grew by at most", mb, mostGrowthMB, "MB")
+		r.atMost("memory of "+f.Nodes[i].Name+" grew by at most", mb, mostGrowthMB, "MB")
 	}
 	for i, at := range h.on {
 		if at.IsZero() {
-			return fmt.Errorf("the queue never turned on at %s", f.nodes[i].name)
+			return fmt.Errorf("the queue never turned on at %s", f.Nodes[i].Name)
 		}
-		r.atMost("queue on at "+f.nodes[i].name+" after the trip", float64(at.Sub(h.tripped).Microseconds())/1000, float64(mostTrip.Milliseconds()), "ms")
+		r.atMost("queue on at "+f.Nodes[i].Name+" after the trip", float64(at.Sub(h.tripped).Microseconds())/1000, float64(mostTrip.Milliseconds()), "ms")
 	}
 	r.between("generations", float64(len(h.generations)), 1, 1, "")
 	r.between("rows in the history", float64(rows), 1, 1, "")
@@ -165,10 +165,10 @@ func paced(ctx context.Context, begin, end time.Time, item string, perSecond flo
 }
 
 // warm lets the nodes allocate what any traffic makes them allocate, so that growth is the surge's alone.
-func (e *env) warm(ctx context.Context, f *fleet) error {
-	for _, n := range f.nodes {
+func (e *env) warm(ctx context.Context, f *testbed) error {
+	for _, n := range f.Nodes {
 		left := 2000
-		err := pump(ctx, n.url, func() ([]string, bool) {
+		err := pump(ctx, n.URL, func() ([]string, bool) {
 			left -= depth
 			return slices.Repeat([]string{"warm-up-" + strconv.Itoa(left%50)}, depth), left >= 0
 		}, func(verdict, time.Time) {})
@@ -180,16 +180,16 @@ func (e *env) warm(ctx context.Context, f *fleet) error {
 }
 
 // watchMemory samples keys and memory until the function that it returns is called, which gives the most of each.
-func watchMemory(ctx context.Context, f *fleet, store *redis.Client) func() (keys int64, grownMB []float64) {
-	before, most := make([]float64, len(f.nodes)), make([]float64, len(f.nodes))
-	for i, n := range f.nodes {
-		before[i] = n.residentMB()
+func watchMemory(ctx context.Context, f *testbed, store *redis.Client) func() (keys int64, grownMB []float64) {
+	before, most := make([]float64, len(f.Nodes)), make([]float64, len(f.Nodes))
+	for i, n := range f.Nodes {
+		before[i] = residentMB(n)
 	}
 	var keys int64
 	sample := func() {
 		keys = max(keys, store.DBSize(ctx).Val())
-		for i, n := range f.nodes {
-			most[i] = max(most[i], n.residentMB()-before[i])
+		for i, n := range f.Nodes {
+			most[i] = max(most[i], residentMB(n)-before[i])
 		}
 	}
 	done, stopped := make(chan struct{}), make(chan struct{})
@@ -215,9 +215,9 @@ func watchMemory(ctx context.Context, f *fleet, store *redis.Client) func() (key
 }
 
 // history counts the activations of the item, once the admin node has written them.
-func (e *env) history(ctx context.Context, f *fleet, item string) (rows int, err error) {
+func (e *env) history(ctx context.Context, f *testbed, item string) (rows int, err error) {
 	for range 50 {
-		if rows, err = f.activations(ctx, item); err != nil || rows > 0 {
+		if rows, err = f.Activations(ctx, item); err != nil || rows > 0 {
 			break
 		}
 		if err = pause(ctx, time.Now().Add(100*time.Millisecond)); err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluicehq/sluice/internal/fleet"
 	"github.com/sluicehq/sluice/internal/load"
 	"github.com/sluicehq/sluice/queue"
 )
@@ -44,56 +45,54 @@ func watching(ctx context.Context, e *env) error {
 	}{{"taken", takes}, {"hanging", hangs}, {"down", down}} {
 		with := *e
 		with.Environ = append(slices.Clone(e.Environ), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://"+receiver.at.Addr().String()+"/v1/traces")
-		n, err := with.node(ctx, f, receiver.name, "gate,scheduler")
-		if err != nil {
+		if _, err := with.node(ctx, f, receiver.name); err != nil {
 			return err
 		}
-		f.nodes = append(f.nodes, n)
 	}
-	if err := f.policy(ctx, "off", map[string]any{"trigger_requests": queue.MaxNumber}); err != nil {
+	if err := f.Policy(ctx, "off", map[string]any{"trigger_requests": queue.MaxNumber}); err != nil {
 		return err
 	}
-	requests, err := knownVisitors(pick(e.Short, 10_000, 500), f.nodes[0].host(), "off")
+	requests, err := knownVisitors(pick(e.Short, 10_000, 500), f.Nodes[0].Host(), "off")
 	if err != nil {
 		return err
 	}
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	go f.scrape(watch, f.nodes[1:])
+	go f.scrape(watch, f.Nodes[1:])
 
 	pairs, span := pick(e.Short, 11, 2), pick(e.Short, 2*time.Second, 500*time.Millisecond)
 	rates := map[string][]float64{}
 	for i := range pairs + 1 { // the first warms
-		turn := slices.Clone(f.nodes)
+		turn := slices.Clone(f.Nodes)
 		if i%2 == 1 {
 			slices.Reverse(turn) // whoever comes last finds the machine warmer, or busier
 		}
 		for _, n := range turn {
-			r, err := load.Run(ctx, load.Plan{Addrs: []string{n.host()}, Conns: conns, For: span, Next: turns(requests, conns)})
+			r, err := load.Run(ctx, load.Plan{Addrs: []string{n.Host()}, Conns: conns, For: span, Next: turns(requests, conns)})
 			if err != nil {
 				return err
 			}
 			if r.Errors > 0 {
-				return fmt.Errorf("%s: %d requests failed: %w", n.name, r.Errors, r.First)
+				return fmt.Errorf("%s: %d requests failed: %w", n.Name, r.Errors, r.First)
 			}
 			if i > 0 {
-				rates[n.name] = append(rates[n.name], float64(r.Requests)/span.Seconds())
+				rates[n.Name] = append(rates[n.Name], float64(r.Requests)/span.Seconds())
 			}
 		}
 	}
 	r := &e.report
-	plain := rates[f.nodes[0].name]
+	plain := rates[f.Nodes[0].Name]
 	r.note("nobody watches", median(plain), "requests/s")
-	for _, n := range f.nodes[1:] {
+	for _, n := range f.Nodes[1:] {
 		var ratios []float64
-		for i, rate := range rates[n.name] {
+		for i, rate := range rates[n.Name] {
 			ratios = append(ratios, rate/plain[i])
 		}
-		r.note(n.name, median(rates[n.name]), "requests/s")
-		r.atLeast(e.Short, fmt.Sprintf("ratio, receiver %s, median of %d pairs", n.name, pairs), median(ratios), 0.95, "×")
+		r.note(n.Name, median(rates[n.Name]), "requests/s")
+		r.atLeast(e.Short, fmt.Sprintf("ratio, receiver %s, median of %d pairs", n.Name, pairs), median(ratios), 0.95, "×")
 		r.note("least and most of the pairs", slices.Min(ratios), "×")
 		r.note("", slices.Max(ratios), "×")
-		r.atMost("more memory, receiver "+n.name, n.residentMB()-f.nodes[0].residentMB(), mostWatchedMB, "MB")
+		r.atMost("more memory, receiver "+n.Name, residentMB(n)-residentMB(f.Nodes[0]), mostWatchedMB, "MB")
 	}
 	return nil
 }
@@ -117,7 +116,7 @@ func receivers() (takes, hangs net.Listener, err error) {
 }
 
 // scrape gets the metrics of nodes each second, until ctx ends.
-func (f *fleet) scrape(ctx context.Context, nodes []*node) {
+func (f *testbed) scrape(ctx context.Context, nodes []*fleet.Node) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -126,7 +125,7 @@ func (f *fleet) scrape(ctx context.Context, nodes []*node) {
 			return
 		case <-tick.C:
 			for _, n := range nodes {
-				_, _, _ = f.get(ctx, n.ops+"/metrics")
+				_, _, _ = f.Get(ctx, n.OpsURL+"/metrics")
 			}
 		}
 	}

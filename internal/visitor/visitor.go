@@ -99,7 +99,16 @@ func (v *Visitor) do(ctx context.Context, method, node, path string, want int) (
 		return nil, err
 	}
 	if resp.StatusCode != want {
-		return nil, fmt.Errorf("%s %s: %d: %s", method, path, resp.StatusCode, body)
+		return nil, &StatusError{Status: resp.StatusCode, text: fmt.Sprintf("%s %s: %d: %s", method, path, resp.StatusCode, body)}
 	}
 	return body, nil
 }
+
+// StatusError is an answer of another status than the call has when all is well.
+type StatusError struct {
+	Status int
+	text   string
+}
+
+// Error gives the call, the status and the body.
+func (e *StatusError) Error() string { return e.text }
