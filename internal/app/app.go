@@ -189,7 +189,7 @@ func (a *App) openMetrics() error {
 	if a.metrics, err = telemetry.New(telemetry.Sources{
 		StoreUp: a.storeUp, ClockSkew: a.clock.Skew, DroppedCounts: a.flusher.Dropped, DroppedBeats: a.beats.Dropped, Queues: a.board.On,
 		SettingsVersion: func() int64 { return a.settings.Now().Version() }, DeadLetters: a.deadLetters(),
-		Streams: func() int64 { return a.gate.Streams() }, Sales: a.salesDue, KeyEnds: a.keyEnds, DroppedSpans: a.export.Dropped,
+		Streams: func() int64 { return a.gate.Streams() }, Sales: a.salesDue, KeyEnds: a.keyEnds, DroppedSpans: a.export.Dropped, Unreplicated: a.unreplicated,
 	}); err != nil {
 		return err
 	}

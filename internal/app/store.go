@@ -53,6 +53,8 @@ type store struct {
 	nodes   *redisline.Nodes
 	rising  *redisline.Rising
 	settled *redisline.Settled
+
+	unreplicated func() int64 // nil = the line is in this process
 }
 
 // aliveFor is how long a node counts as living after a sign of life, and beatEvery how often it gives one: the share of
@@ -77,14 +79,14 @@ func (a *App) openStore(fingerprint string) error {
 	if err != nil {
 		return err
 	}
-	l := redisline.New(redisline.Options{Client: client, Prefix: a.cfg.RedisPrefix})
+	l := redisline.New(redisline.Options{Client: client, Prefix: a.cfg.RedisPrefix, MinReplicas: a.cfg.RedisMinReplicas})
 	a.store = store{
 		tidy: func() {}, // Redis forgets by itself
 		line: l, traffic: redistraffic.New(client, l), client: client,
 		changes: redisline.NewChanges(client, a.cfg.RedisPrefix),
 		rising:  redisline.NewRising(client, a.cfg.RedisPrefix, a.cfg.NodeID),
-		settled: redisline.NewSettled(client, a.cfg.RedisPrefix),
-		nodes:   redisline.NewNodes(client, a.cfg.RedisPrefix, a.cfg.NodeID, fingerprint, aliveFor),
+		settled: redisline.NewSettled(client, a.cfg.RedisPrefix), unreplicated: l.Unreplicated,
+		nodes: redisline.NewNodes(client, a.cfg.RedisPrefix, a.cfg.NodeID, fingerprint, aliveFor),
 	}
 	return nil
 }

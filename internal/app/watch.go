@@ -19,6 +19,14 @@ func (a *App) deadLetters() func() int64 {
 	return func() int64 { return a.admin.DeadLetters() }
 }
 
+// unreplicated counts what was answered before enough replicas had it.
+func (a *App) unreplicated() int64 {
+	if a.store.unreplicated == nil {
+		return 0
+	}
+	return a.store.unreplicated()
+}
+
 // warnSkew is the difference between this machine's clock and the store's that operators should know of.
 const warnSkew = 500 * time.Millisecond
 

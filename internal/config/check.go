@@ -37,7 +37,7 @@ func (f Flags) Serve() (Serve, error) {
 		PublicURL:           c.publicURL("public-url", f.PublicURL),
 		RedisURL:            c.redisURL("redis-url", f.RedisURL),
 		RedisPrefix:         c.word("redis-prefix", f.RedisPrefix, prefixForm),
-		RedisMinReplicas:    c.unbuilt("redis-min-replicas", c.count("redis-min-replicas", f.RedisMinReplicas, 16)),
+		RedisMinReplicas:    c.count("redis-min-replicas", f.RedisMinReplicas, 16),
 		DatabaseURL:         c.databaseURL("database-url", f.DatabaseURL),
 		DataDir:             c.given("data-dir", f.DataDir),
 		SecretKey:           c.keys("secret-key", f.SecretKey),
@@ -63,6 +63,9 @@ func (f Flags) Serve() (Serve, error) {
 	}
 	if s.RedisURL == "" && s.Roles != (Roles{true, true, true}) {
 		c.fail("roles", f.Roles, "leaves out a role without which the line in this process (no --redis-url) cannot work")
+	}
+	if s.RedisURL == "" && s.RedisMinReplicas > 0 {
+		c.fail("redis-min-replicas", f.RedisMinReplicas, "needs --redis-url: the line in this process has no replicas")
 	}
 	if s.NodeID == "" {
 		s.NodeID = newNodeID()
@@ -312,14 +315,6 @@ func (c *checker) count(flag, v string, high int) int {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 0 || n > high {
 		c.fail(flag, v, "")
-	}
-	return n
-}
-
-// unbuilt refuses a count above 0 of what is not there yet: nobody may count on it.
-func (c *checker) unbuilt(flag string, n int) int {
-	if n != 0 {
-		c.fail(flag, strconv.Itoa(n), "is not available in this version")
 	}
 	return n
 }

@@ -50,7 +50,7 @@ type Flags struct {
 	PublicURL        string `name:"public-url" placeholder:"URL" default:"http://localhost:8080" unit:"http:// or https:// with a host" help:"What visitors' browsers see."`
 	RedisURL         string `name:"redis-url" placeholder:"URL" secret:"true" unit:"redis://, rediss://, redis+sentinel://host:26379,…/master, redis+cluster://host:7000,…, unix://path" help:"Store of the lines." empty:"in this process: one node"`
 	RedisPrefix      string `name:"redis-prefix" placeholder:"TEXT" default:"sluice:" unit:"1 to 64 of A-Z a-z 0-9 . _ : -" help:"What every key in the store begins with."`
-	RedisMinReplicas string `name:"redis-min-replicas" placeholder:"N" default:"0" unit:"0" help:"Replicas that must have a join or an admission before it is answered. Not available in this version."`
+	RedisMinReplicas string `name:"redis-min-replicas" placeholder:"N" default:"0" unit:"0 to 16" help:"Replicas that must have a join or an admission before it is answered; past 100 ms it is answered all the same, and counted in sluice_unreplicated_total."`
 	Database
 	Signing
 	BootstrapAdminToken string   `name:"bootstrap-admin-token" placeholder:"TOKEN" secret:"true" unit:"8 to 256 printable characters" help:"Makes this API token an admin at start, for automation." empty:"none"`

@@ -139,13 +139,18 @@ func (s *Server) ping() error {
 
 // Client returns a client without retries; the caller closes it.
 func (s *Server) Client() *redis.Client {
-	return redis.NewClient(&redis.Options{
-		Network: "unix", Addr: s.socket,
-		MaxRetries: -1, ContextTimeoutEnabled: true,
+	o := options(s.socket)
+	o.Network = "unix"
+	return redis.NewClient(o)
+}
+
+func options(addr string) *redis.Options {
+	return &redis.Options{
+		Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true,
 		DialTimeout: 2 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second,
 		DialerRetries: 1, PoolSize: 16, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
+	}
 }
 
 // URL addresses the server as --redis-url takes it, over the unix socket. Restart keeps it.

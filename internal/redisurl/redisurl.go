@@ -71,8 +71,17 @@ func Open(raw string) (redis.UniversalClient, error) {
 		return nil, err
 	}
 	quiet.Do(logging.Disable)
+	if o.IsClusterMode {
+		c := o.Cluster()
+		c.ClusterStateReloadInterval = clusterLook
+		return redis.NewClusterClient(c), nil
+	}
 	return redis.NewUniversalClient(o), nil
 }
+
+// clusterLook is how old a client's picture of a cluster may be. Nothing tells a client that a replica has taken over from a master
+// that is gone: it would dial the dead one until it looks again.
+const clusterLook = time.Second
 
 // quiet ends go-redis's own log lines: one for each failed dial, in a form of their own. Whoever calls gets the error
 // and logs once that the store is down.

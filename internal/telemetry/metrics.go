@@ -30,6 +30,7 @@ type Sources struct {
 	Sales           func() []SaleDue // the next steps of sales, at most a few
 	KeyEnds         func() time.Time // when the first replaced key ends; zero = none does
 	DroppedSpans    func() int64
+	Unreplicated    func() int64
 	DeadLetters     func() int64 // messages to webhooks that were given up; nil = this node does not know
 }
 

@@ -45,13 +45,13 @@ func TestWhatOtherPartsKeepIsRead(t *testing.T) {
 	p := scrape(t, newMetrics(t, Sources{
 		StoreUp: func() bool { return true }, ClockSkew: func() time.Duration { return -1500 * time.Millisecond },
 		SettingsVersion: func() int64 { return 42 }, DroppedCounts: func() int64 { return 7 }, DroppedBeats: func() int64 { return 9 }, Queues: func() int64 { return 3 },
-		Streams: func() int64 { return 11 }, DroppedSpans: func() int64 { return 13 }, DeadLetters: func() int64 { return 15 }, KeyEnds: func() time.Time { return noon },
+		Streams: func() int64 { return 11 }, DroppedSpans: func() int64 { return 13 }, Unreplicated: func() int64 { return 17 }, DeadLetters: func() int64 { return 15 }, KeyEnds: func() time.Time { return noon },
 		Sales: func() []SaleDue { return []SaleDue{{"shoe", "open", noon}} },
 	}))
 	for name, want := range map[string]float64{
 		"sluice_store_up": 1, "sluice_clock_skew_seconds": -1.5, "sluice_settings_version": 42,
 		"sluice_dropped_counts_total": 7, "sluice_dropped_heartbeats_total": 9, "sluice_queues": 3, "sluice_breaker_state": 0,
-		"sluice_streams": 11, "sluice_dropped_spans_total": 13, "sluice_webhook_dead_letters": 15,
+		"sluice_streams": 11, "sluice_dropped_spans_total": 13, "sluice_unreplicated_total": 17, "sluice_webhook_dead_letters": 15,
 		"sluice_key_expires_timestamp_seconds": float64(noon.Unix()), `sluice_sale_next_timestamp_seconds{item="shoe",step="open"}`: float64(noon.Unix()),
 	} {
 		p.is(t, name, want)

@@ -100,7 +100,7 @@ func noSources() Sources {
 	zero := func() int64 { return 0 }
 	return Sources{
 		StoreUp: func() bool { return false }, ClockSkew: func() time.Duration { return 0 },
-		SettingsVersion: zero, DroppedCounts: zero, DroppedBeats: zero, Queues: zero, Streams: zero, DroppedSpans: zero,
+		SettingsVersion: zero, DroppedCounts: zero, DroppedBeats: zero, Queues: zero, Streams: zero, DroppedSpans: zero, Unreplicated: zero,
 		Sales: func() []SaleDue { return nil }, KeyEnds: func() time.Time { return time.Time{} },
 	}
 }

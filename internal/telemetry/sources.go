@@ -37,6 +37,7 @@ func (s sources) Collect(to chan<- prometheus.Metric) {
 	show(series.DroppedCounts, float64(s.DroppedCounts()))
 	show(series.DroppedHeartbeats, float64(s.DroppedBeats()))
 	show(series.DroppedSpans, float64(s.DroppedSpans()))
+	show(series.Unreplicated, float64(s.Unreplicated()))
 	var dead int64
 	if s.DeadLetters != nil {
 		dead = s.DeadLetters()

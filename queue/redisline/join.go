@@ -13,7 +13,7 @@ var outcomes = map[string]queue.Outcome{
 }
 
 // Ask asks for many visitors of one item at once: join, return, claim, or only look (queue.Ask). At most 200 asks.
-// Repeating a call whose answer was lost is harmless. One script call.
+// Repeating a call whose answer was lost is harmless. One script call; a join waits for replicas where Options ask for them.
 func (l *Line) Ask(ctx context.Context, item queue.Item, asks []queue.Ask) (queue.Answers, error) {
 	args := make([]any, 0, 3+3*len(asks))
 	args = append(args, l.Now(), "", 0)
@@ -35,8 +35,13 @@ func (l *Line) Ask(ctx context.Context, item queue.Item, asks []queue.Ask) (queu
 		Header: ReadHeader(item, r.list(0)), Counts: r.list(1).counts(), NowMS: r.int(2),
 		Answers: make([]queue.Answer, len(asks)),
 	}
+	joined := false
 	for i := range asks {
 		out.Answers[i] = readAnswer(r.list(3).list(i))
+		joined = joined || out.Answers[i].New || out.Answers[i].Returned
+	}
+	if joined {
+		l.replicated(ctx, item)
 	}
 	return out, nil
 }

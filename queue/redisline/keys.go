@@ -22,6 +22,9 @@ func (l *Line) waitingKey(item queue.Item) string { return l.tag(item) + "waitin
 
 func (l *Line) runningKey(item queue.Item) string { return l.tag(item) + "running" }
 
+// replicatedKey is written before replicas are waited for; it holds nothing.
+func (l *Line) replicatedKey(item queue.Item) string { return l.tag(item) + "replicated" }
+
 func (l *Line) onceKey(item queue.Item) string { return l.tag(item) + "once" }
 
 // actives is how many HyperLogLogs of active visitors take turns; two neighbours are a 24th of the session apart, which

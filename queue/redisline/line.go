@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -16,6 +17,9 @@ type Line struct {
 	client redis.UniversalClient
 	prefix string
 	clock  clock.Clock
+
+	minReplicas  int
+	unreplicated atomic.Int64
 }
 
 // Options configures a Line. Client is required.
@@ -23,10 +27,15 @@ type Options struct {
 	Client redis.UniversalClient
 	Prefix string      // of every key, such as "sluice:"
 	Clock  clock.Clock // nil = the store's own clock; else a virtual one
+
+	// MinReplicas is how many replicas must have a join or an admission before it is answered, see Unreplicated.
+	MinReplicas int
 }
 
 // New returns the lines in a Redis.
-func New(o Options) *Line { return &Line{client: o.Client, prefix: o.Prefix, clock: o.Clock} }
+func New(o Options) *Line {
+	return &Line{client: o.Client, prefix: o.Prefix, clock: o.Clock, minReplicas: o.MinReplicas}
+}
 
 // Now is the virtual time for a script in µs, "" for the store's own. Scripts beside the line's go by it too.
 func (l *Line) Now() string {

@@ -11,13 +11,18 @@ import (
 	"github.com/sluicehq/sluice/queue"
 )
 
-// Step lets time pass at one item (queue.StepOrder). It may be called by any number of movers at once. One script call.
+// Step lets time pass at one item (queue.StepOrder). It may be called by any number of movers at once. One script call; an
+// admission waits for replicas where Options ask for them.
 func (l *Line) Step(ctx context.Context, item queue.Item, o queue.StepOrder) (queue.StepReport, error) {
 	r, err := l.run(ctx, stepScript, item, l.keys(item), l.stepArgs(o)...)
 	if err != nil {
 		return queue.StepReport{}, err
 	}
-	return readStep(item, r), nil
+	report := readStep(item, r)
+	if len(report.Admitted) > 0 {
+		l.replicated(ctx, item)
+	}
+	return report, nil
 }
 
 func (l *Line) stepArgs(o queue.StepOrder) []any {
@@ -66,6 +71,7 @@ func (l *Line) StepMany(ctx context.Context, items []queue.Item, orders []queue.
 			break
 		}
 	}
+	var moved []queue.Item
 	for i, cmd := range cmds {
 		got, err := cmd.Slice()
 		if err != nil {
@@ -78,7 +84,11 @@ func (l *Line) StepMany(ctx context.Context, items []queue.Item, orders []queue.
 			continue
 		}
 		reports[i] = readStep(items[i], reply(got))
+		if len(reports[i].Admitted) > 0 {
+			moved = append(moved, items[i])
+		}
 	}
+	l.replicated(ctx, moved...)
 	return reports, errs
 }
 

@@ -33,6 +33,9 @@ func (l *Line) Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder)
 		}
 		known = string(b)
 	}
+	if o.Action == queue.Admit && o.Key == "" { // a client of a cluster sends a script again whose answer did not come
+		o.Key = "call-" + strconv.FormatInt(epoch(), 36)
+	}
 	keys := append(l.keys(item), l.onceKey(item))
 	args := []any{l.Now(), limits, version, string(o.Action), epoch(), string(o.Cause), o.By, o.OpensMS, o.Reserved, o.Count,
 		inflow, o.Key, known, o.Known.HoldMS, o.Trip.Measure, o.Trip.Trigger}

@@ -122,6 +122,8 @@ var (
 		[]float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5}}
 	StoreErrors = Metric{"sluice_store_errors_total", Counter, "{call}", []string{"kind"},
 		"Calls of the store that failed, by kind.", nil}
+	Unreplicated = Metric{"sluice_unreplicated_total", Counter, "{batch}", nil,
+		"Batches of joins and of admissions that were answered before as many replicas had them as --redis-min-replicas asks for.", nil}
 	ClockSkew = Metric{"sluice_clock_skew_seconds", Gauge, "s", nil,
 		"How far the store's clock is ahead of this machine's.", nil}
 	SettingsVersion = Metric{"sluice_settings_version", Gauge, "1", nil,
@@ -145,6 +147,6 @@ func All() []Metric {
 		QueueState, Waiting, Running, Reserved, Joined, Admitted, Finished, Left, NoShow, Restored, WindowRequests, TriggerRequests, Inflow, MaxActive,
 		WaitSeconds, EtaError, MoverLag, StepErrors, Queues, Activations,
 		ItemRequests, DroppedCounts, DroppedHeartbeats,
-		StoreUp, Breaker, StoreSeconds, StoreErrors, ClockSkew, SettingsVersion, DeadLetters, SaleNext, KeyExpires, DroppedSpans, BuildInfo,
+		StoreUp, Breaker, StoreSeconds, StoreErrors, Unreplicated, ClockSkew, SettingsVersion, DeadLetters, SaleNext, KeyExpires, DroppedSpans, BuildInfo,
 	}
 }
