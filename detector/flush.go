@@ -31,6 +31,9 @@ type FlusherOptions struct {
 	Node    string                        // this node's name among all
 	Nodes   func() int                    // live nodes; nil = 1
 	Clock   clock.Clock                   // nil = the system clock
+	// Up reports whether some of the traffic can be reached: then what fails is some items' trouble, and others need not wait
+	// for it. nil = nobody knows.
+	Up func() bool
 
 	// All may be nil, may be called by several goroutines at once, and must not block.
 	Seen   func(queue.Header) // a header that a flush brought
@@ -64,6 +67,9 @@ func NewFlusher(o FlusherOptions) *Flusher {
 	}
 	if o.Nodes == nil {
 		o.Nodes = func() int { return 1 }
+	}
+	if o.Up == nil {
+		o.Up = func() bool { return false }
 	}
 	if o.Seen == nil {
 		o.Seen = func(queue.Header) {}
@@ -156,21 +162,37 @@ func (f *Flusher) trip(ctx context.Context, item queue.Item, t *trip) {
 	close(t.done)
 }
 
-// flush sends what failed before, and if that went well what is pending now.
+// flush sends what failed before, and then what is pending now. An item whose earlier sample fails again waits, and the
+// others go on, unless nothing can be reached.
 func (f *Flusher) flush(ctx context.Context, all bool) error {
 	f.flushing.Lock()
 	defer f.flushing.Unlock()
 	f.o.Counter.nodes.Store(int64(max(1, f.o.Nodes())))
-	for due := f.kept(); len(due) > 0; due = f.kept() {
-		if err := f.send(ctx, due); err != nil {
-			return err
+	var failed error
+	stuck := map[queue.Item]bool{}
+	for due := f.kept(stuck); len(due) > 0; due = f.kept(stuck) {
+		if some, err := f.send(ctx, due, stuck); err != nil {
+			if failed = err; !some && !f.o.Up() {
+				return err
+			}
 		}
 	}
 	samples := f.o.Counter.drain(all, f.nowMS())
 	for i := range samples {
 		samples[i] = f.number(samples[i])
 	}
-	return f.send(ctx, samples)
+	var behind []Sample
+	samples = slices.DeleteFunc(samples, func(s Sample) bool {
+		if stuck[s.Item] {
+			behind = append(behind, s)
+		}
+		return stuck[s.Item]
+	})
+	f.keep(nil, behind)
+	if _, err := f.send(ctx, samples, stuck); err != nil {
+		return err
+	}
+	return failed
 }
 
 // number completes a sample.
@@ -179,13 +201,13 @@ func (f *Flusher) number(s Sample) Sample {
 	return s
 }
 
-// keep puts samples by for the next flush, before those put by earlier in this one: an item's samples go out in the
-// order of their numbers, or the traffic would take the earlier for one that comes again. Past the bound of one flush
+// keep puts samples by for the next flush, some before and some behind those put by earlier: an item's samples go out in
+// the order of their numbers, or the traffic would take the earlier for one that comes again. Past the bound of one flush
 // they are dropped. They force nothing any more: by then the rush may be over, and the counts say whether it is.
-func (f *Flusher) keep(samples []Sample) {
+func (f *Flusher) keep(before, behind []Sample) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.again = append(samples, f.again...)
+	f.again = slices.Concat(before, f.again, behind)
 	for i := range f.again {
 		f.again[i].Force = false
 	}
@@ -196,8 +218,9 @@ func (f *Flusher) keep(samples []Sample) {
 	}
 }
 
-// kept takes the samples put by, one for each item, with the ages of now, and drops those that no window holds any more.
-func (f *Flusher) kept() []Sample {
+// kept takes the samples put by, one for each item that is not stuck, with the ages of now, and drops those that no window
+// holds any more.
+func (f *Flusher) kept(stuck map[queue.Item]bool) []Sample {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.again) == 0 {
@@ -207,7 +230,7 @@ func (f *Flusher) kept() []Sample {
 	var due, later []Sample
 	taken := map[queue.Item]bool{}
 	for _, s := range f.again {
-		if taken[s.Item] {
+		if taken[s.Item] || stuck[s.Item] {
 			later = append(later, s)
 			continue
 		}
@@ -223,10 +246,11 @@ func (f *Flusher) kept() []Sample {
 	return due
 }
 
-// send hands samples over and takes in the verdicts; those of items without one are kept for the next time.
-func (f *Flusher) send(ctx context.Context, samples []Sample) error {
+// send hands samples over and takes in the verdicts; those of items without one are kept for the next time, and their
+// items stuck until then. It reports whether some have one.
+func (f *Flusher) send(ctx context.Context, samples []Sample, stuck map[queue.Item]bool) (some bool, err error) {
 	if len(samples) == 0 {
-		return nil
+		return true, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -235,15 +259,19 @@ func (f *Flusher) send(ctx context.Context, samples []Sample) error {
 		f.take(v)
 	}
 	if err == nil {
-		return nil
+		return true, nil
 	}
 	f.o.Failed(err)
 	done := make(map[queue.Item]bool, len(verdicts))
 	for _, v := range verdicts {
 		done[v.Item] = true
 	}
-	f.keep(slices.DeleteFunc(samples, func(s Sample) bool { return done[s.Item] }))
-	return err
+	left := slices.DeleteFunc(samples, func(s Sample) bool { return done[s.Item] })
+	for _, s := range left {
+		stuck[s.Item] = true
+	}
+	f.keep(left, nil)
+	return len(verdicts) > 0, err
 }
 
 // take takes in one verdict.

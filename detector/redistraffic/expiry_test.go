@@ -17,7 +17,7 @@ func TestCountsAreForgottenAfterTwoWindows(t *testing.T) {
 	t.Parallel()
 	s := redistest.Shared(t)
 	line := redisline.New(redisline.Options{Client: s.Client(), Prefix: s.Prefix()})
-	traffic := redistraffic.New(s.Client(), line)
+	traffic := redistraffic.New(line)
 	policy := queue.DefaultPolicy()
 	policy.TriggerNewVisitorsPerMinute = 1000
 	seq := int64(0)

@@ -30,79 +30,66 @@ func Scripts() map[string]string { return map[string]string{countScript.Hash(): 
 const mostInPipe = 100
 
 // Traffic is the traffic of all nodes. It is safe for use by many goroutines.
-type Traffic struct {
-	client redis.UniversalClient
-	line   *redisline.Line
-}
+type Traffic struct{ line *redisline.Line }
 
 // New returns the traffic kept beside a line, in the same Redis and by the same clock.
-func New(client redis.UniversalClient, line *redisline.Line) *Traffic {
-	return &Traffic{client: client, line: line}
-}
+func New(line *redisline.Line) *Traffic { return &Traffic{line: line} }
 
 // Flush adds what a node has counted (detector.Sample) and gives a verdict for each item. A sample that is sent again
 // counts nothing more. An item whose script fails has its error in its verdict; the error returned is that of the
-// store, and samples without a verdict were not counted.
+// store, and samples without a verdict were not counted, or nobody knows: of a cluster these may be some of many.
 func (t *Traffic) Flush(ctx context.Context, samples []detector.Sample) ([]detector.Verdict, error) {
 	verdicts := make([]detector.Verdict, 0, len(samples))
+	var down error
 	for len(samples) > 0 {
 		n := min(len(samples), mostInPipe)
 		got, err := t.pipe(ctx, samples[:n])
-		verdicts = append(verdicts, got...)
+		verdicts, samples = append(verdicts, got...), samples[n:]
 		if err != nil {
-			return verdicts, err
+			down = err
+			if len(got) == 0 {
+				break // the whole store, as far as one can see
+			}
 		}
-		samples = samples[n:]
 	}
-	return verdicts, nil
+	return verdicts, down
 }
 
-// pipe sends some samples in one round trip; a store that has forgotten the script is given it again, once.
+// pipe sends some samples in one round trip.
 func (t *Traffic) pipe(ctx context.Context, samples []detector.Sample) ([]detector.Verdict, error) {
 	cmds, err := t.send(ctx, samples)
-	for _, cmd := range cmds {
-		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
-			if err := countScript.Load(ctx, t.client).Err(); err != nil {
-				return nil, redisline.Fault(err)
-			}
-			cmds, err = t.send(ctx, samples)
-			break
-		}
-	}
-	if err != nil && len(cmds) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	var verdicts []detector.Verdict
+	var down error
 	for i, cmd := range cmds {
 		v, err := read(samples[i].Item, cmd)
 		if errors.Is(err, queue.ErrDamaged) && t.line.Mend(ctx, samples[i].Item) == nil {
-			if again, sendErr := t.send(ctx, samples[i:i+1]); len(again) == 1 {
+			again, sendErr := t.send(ctx, samples[i:i+1])
+			if err = sendErr; err == nil {
 				v, err = read(samples[i].Item, again[0])
-			} else {
-				err = sendErr
 			}
 		}
 		if errors.Is(err, queue.ErrStoreDown) {
-			return verdicts, err
+			down = err
+			continue
 		}
 		v.Err = err
 		verdicts = append(verdicts, v)
 	}
-	return verdicts, nil
+	return verdicts, down
 }
 
 func (t *Traffic) send(ctx context.Context, samples []detector.Sample) ([]*redis.Cmd, error) {
-	pipe := t.client.Pipeline()
-	cmds := make([]*redis.Cmd, len(samples))
+	args := make([][]any, len(samples))
 	for i, s := range samples {
-		args, err := t.args(s)
-		if err != nil {
+		var err error
+		if args[i], err = t.args(s); err != nil {
 			return nil, err
 		}
-		cmds[i] = countScript.EvalSha(ctx, pipe, t.keys(s.Item), args...)
 	}
-	_, err := pipe.Exec(ctx)
-	return cmds, err
+	return t.line.RunMany(ctx, countScript, len(samples), func(i int) ([]string, []any) { return t.keys(samples[i].Item), args[i] }), nil
 }
 
 func (t *Traffic) keys(item queue.Item) []string {

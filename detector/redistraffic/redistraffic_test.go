@@ -33,7 +33,7 @@ func newWorld(t *testing.T) *world {
 	s := redistest.Shared(t)
 	c := clock.At(start)
 	line := redisline.New(redisline.Options{Client: s.Client(), Prefix: s.Prefix(), Clock: c})
-	return &world{t: t, clock: c, line: line, traffic: redistraffic.New(s.Client(), line), policy: queue.DefaultPolicy(), version: 1}
+	return &world{t: t, clock: c, line: line, traffic: redistraffic.New(line), policy: queue.DefaultPolicy(), version: 1}
 }
 
 // count sends n requests of this instant as one node's sample.
@@ -241,7 +241,7 @@ func TestAnItemWithAKeyOfTheWrongTypeDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	s := redistest.Shared(t)
 	line := redisline.New(redisline.Options{Client: s.Client(), Prefix: s.Prefix()})
-	traffic := redistraffic.New(s.Client(), line)
+	traffic := redistraffic.New(line)
 	for _, key := range []string{"{bad}:traffic", "{worse}:queue"} {
 		if err := s.Client().Set(t.Context(), s.Prefix()+key, "x", 0).Err(); err != nil {
 			t.Fatal(err)

@@ -174,7 +174,7 @@ func (a *App) assemble() {
 	a.share = scheduler.NewShare(a.cfg.NodeID)
 	a.flusher = detector.NewFlusher(detector.FlusherOptions{
 		Counter: a.counter, Traffic: countedTraffic{mendingTraffic{a.store.traffic, a.healed}, a}, Limits: a.limits, Node: a.cfg.NodeID, Nodes: a.share.Nodes, Clock: a.clock,
-		Seen: a.seen, Failed: func(err error) { a.log.Debug("traffic not counted", "err", err) },
+		Up: a.storeUp, Seen: a.seen, Failed: func(err error) { a.log.Debug("traffic not counted", "err", err) },
 	})
 	a.mover = scheduler.NewMover(scheduler.MoverOptions{
 		Line: tracedSteps{a.healed, a.traces}, Board: a.board, Limits: a.limits, Share: a.share, Clock: a.clock, Tick: a.cfg.MoverTick,

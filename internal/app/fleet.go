@@ -16,8 +16,9 @@ import (
 type fleet struct {
 	app      *App
 	identity atomic.Pointer[string] // of the store whose queues this node knows; nil = it has met none
-	synced   atomic.Bool            // the board has had the states of all queues
-	looked   atomic.Bool            // and once had them, or it was clear that the store is away
+	synced   atomic.Bool            // the board has the states of all queues, and the stream goes on from there
+	met      atomic.Bool            // it has had them since the start: what it does not know is off, also while the store is away
+	looked   atomic.Bool            // so, or it was clear that the store is away
 
 	mu      sync.Mutex
 	heard   map[queue.Item]int64        // versions that the stream brought: not to be told again
@@ -148,6 +149,7 @@ func (f *fleet) sync(ctx context.Context) (after string, err error) {
 		f.put(h)
 	}
 	f.synced.Store(true)
+	f.met.Store(true)
 	f.looked.Store(true)
 	return after, nil
 }

@@ -49,6 +49,7 @@ type store struct {
 
 	// The rest is nil where the line is in this process.
 	client  redis.UniversalClient
+	shards  *shards // nil also where the store is no cluster
 	changes *redisline.Changes
 	nodes   *redisline.Nodes
 	rising  *redisline.Rising
@@ -79,10 +80,16 @@ func (a *App) openStore(fingerprint string) error {
 	if err != nil {
 		return err
 	}
-	l := redisline.New(redisline.Options{Client: client, Prefix: a.cfg.RedisPrefix, MinReplicas: a.cfg.RedisMinReplicas})
+	o := redisline.Options{Client: client, Prefix: a.cfg.RedisPrefix, MinReplicas: a.cfg.RedisMinReplicas}
+	shards := watchShards(client)
+	if shards != nil {
+		o.Away = shards.away
+	}
+	l := redisline.New(o)
 	a.store = store{
-		tidy: func() {}, // Redis forgets by itself
-		line: l, traffic: redistraffic.New(client, l), client: client,
+		shards: shards,
+		tidy:   func() {}, // Redis forgets by itself
+		line:   l, traffic: redistraffic.New(l), client: client,
 		changes: redisline.NewChanges(client, a.cfg.RedisPrefix),
 		rising:  redisline.NewRising(client, a.cfg.RedisPrefix, a.cfg.NodeID),
 		settled: redisline.NewSettled(client, a.cfg.RedisPrefix), unreplicated: l.Unreplicated,

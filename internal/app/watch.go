@@ -220,16 +220,20 @@ func (a *App) lost(ctx context.Context) (bool, error) {
 	return a.fleet.lost(ctx)
 }
 
+// ping asks whether the store takes writes: it is of no use without. Of a cluster one server has to.
 func (a *App) ping(ctx context.Context) error {
-	if a.store.client == nil {
+	switch {
+	case a.store.client == nil:
 		return nil
+	case a.store.shards != nil:
+		return a.store.shards.ask(ctx)
 	}
-	return a.store.client.Ping(ctx).Err()
+	return takesWrites(ctx, a.store.client)
 }
 
 func (a *App) storeUp() bool { return a.store.client == nil || a.probe.up.Load() }
 
-func (a *App) synced() bool { return a.store.client == nil || a.fleet.synced.Load() }
+func (a *App) synced() bool { return a.store.client == nil || a.fleet.met.Load() }
 
 // looked reports whether the first look at the queues is over: all of them have been read from the store, or the store
 // is known to be away, and what was last known holds.

@@ -326,7 +326,7 @@ func (r *scriptBench) find(b *testing.B) {
 }
 
 func (r *scriptBench) count(b *testing.B) {
-	traffic := redistraffic.New(r.client, r.line)
+	traffic := redistraffic.New(r.line)
 	seq := int64(0)
 	r.measure(b, nil, func() error {
 		seq++

@@ -42,7 +42,7 @@ func newDamaged(t *testing.T, client *redis.Client, prefix string, item queue.It
 		T: t, client: client, line: redisline.New(redisline.Options{Client: client, Prefix: prefix}), board: &queue.Board{}, item: item,
 		limits: p.Limits(1), tickets: map[queue.Visitor]*queue.Ticket{},
 	}
-	d.traffic = redistraffic.New(client, d.line)
+	d.traffic = redistraffic.New(d.line)
 	d.healed = heal.New(heal.Options{
 		Line: d.line, Board: d.board, Clock: clock.System{}, Limits: func(queue.Item) queue.Limits { return d.limits },
 		Lost: func(context.Context) (bool, error) { return false, nil },
@@ -247,7 +247,7 @@ func TestAnUnknownItemWithADamagedKeyTurnsOn(t *testing.T) {
 			item := queue.Item(fmt.Sprintf("new-%d", n))
 			d := &damaged{T: t, client: s.Client(), line: redisline.New(redisline.Options{Client: s.Client(), Prefix: s.Prefix()}), board: &queue.Board{}, item: item}
 			d.limits = queue.DefaultPolicy().Limits(1)
-			d.traffic = redistraffic.New(d.client, d.line)
+			d.traffic = redistraffic.New(d.line)
 			d.healed = heal.New(heal.Options{
 				Line: d.line, Board: d.board, Clock: clock.System{}, Limits: func(queue.Item) queue.Limits { return d.limits },
 				Lost: func(context.Context) (bool, error) { return false, nil },

@@ -17,6 +17,7 @@ type Line struct {
 	client redis.UniversalClient
 	prefix string
 	clock  clock.Clock
+	away   func(key string) bool
 
 	minReplicas  int
 	unreplicated atomic.Int64
@@ -27,6 +28,9 @@ type Options struct {
 	Client redis.UniversalClient
 	Prefix string      // of every key, such as "sluice:"
 	Clock  clock.Clock // nil = the store's own clock; else a virtual one
+	// Away reports whether the server that keeps a key is known to be down, so that what needs it fails at once; nil = none
+	// ever is.
+	Away func(key string) bool
 
 	// MinReplicas is how many replicas must have a join or an admission before it is answered, see Unreplicated.
 	MinReplicas int
@@ -34,7 +38,10 @@ type Options struct {
 
 // New returns the lines in a Redis.
 func New(o Options) *Line {
-	return &Line{client: o.Client, prefix: o.Prefix, clock: o.Clock, minReplicas: o.MinReplicas}
+	if o.Away == nil {
+		o.Away = func(string) bool { return false }
+	}
+	return &Line{client: o.Client, prefix: o.Prefix, clock: o.Clock, away: o.Away, minReplicas: o.MinReplicas}
 }
 
 // Now is the virtual time for a script in µs, "" for the store's own. Scripts beside the line's go by it too.

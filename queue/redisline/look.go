@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -35,15 +33,7 @@ func readSnapshot(item queue.Item, r reply) queue.Snapshot {
 // LookMany is Look for many items in one round trip. An item's error is that item's: errs[i] belongs to items[i].
 func (l *Line) LookMany(ctx context.Context, items []queue.Item) ([]queue.Snapshot, []error) {
 	snapshots, errs := make([]queue.Snapshot, len(items)), make([]error, len(items))
-	cmds := l.lookPipe(ctx, items)
-	for _, cmd := range cmds {
-		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // as in StepMany
-			if err := lookScript.Load(ctx, l.client).Err(); err == nil {
-				cmds = l.lookPipe(ctx, items)
-			}
-			break
-		}
-	}
+	cmds := l.RunMany(ctx, lookScript, len(items), func(i int) ([]string, []any) { return l.keys(items[i]), []any{l.Now(), ""} })
 	for i, cmd := range cmds {
 		got, err := cmd.Slice()
 		if err != nil {
@@ -58,16 +48,6 @@ func (l *Line) LookMany(ctx context.Context, items []queue.Item) ([]queue.Snapsh
 		snapshots[i] = readSnapshot(items[i], reply(got))
 	}
 	return snapshots, errs
-}
-
-func (l *Line) lookPipe(ctx context.Context, items []queue.Item) []*redis.Cmd {
-	pipe := l.client.Pipeline()
-	cmds := make([]*redis.Cmd, len(items))
-	for i, item := range items {
-		cmds[i] = lookScript.EvalSha(ctx, pipe, l.keys(item), l.Now(), "")
-	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
-	return cmds
 }
 
 // Find says where one visitor stands; Outcome NoPlace where nowhere. One script call.
@@ -117,6 +97,9 @@ func (l *Line) FindRef(ctx context.Context, item queue.Item, ref string) (v queu
 // Head gives the scores of the first most in line: two commands in one pipeline.
 func (l *Line) Head(ctx context.Context, item queue.Item, most int) (queue.Head, error) {
 	key := l.waitingKey(item)
+	if l.away(key) {
+		return queue.Head{}, Fault(errAway)
+	}
 	pipe := l.client.Pipeline()
 	waiting := pipe.ZCard(ctx, key)
 	first := pipe.ZRangeWithScores(ctx, key, 0, int64(most)-1)

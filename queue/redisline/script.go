@@ -51,8 +51,14 @@ func Scripts() map[string]string {
 	}
 }
 
-// run calls a script and gives the parts of its answer.
+// errAway is why a call was not made: the server that keeps the item is known to be down.
+var errAway = errors.New("the server that keeps the item does not answer")
+
+// run calls a script and gives the parts of its answer. The client of a cluster may send it more than once.
 func (l *Line) run(ctx context.Context, s *redis.Script, item queue.Item, keys []string, args ...any) (reply, error) {
+	if l.away(keys[0]) {
+		return nil, fmt.Errorf("item %s: %w", item, Fault(errAway))
+	}
 	got, err := s.Run(ctx, l.client, keys, args...).Slice()
 	if err = Fault(err); errors.Is(err, queue.ErrDamaged) && l.Mend(ctx, item) == nil {
 		got, err = s.Run(ctx, l.client, keys, args...).Slice()
@@ -64,8 +70,46 @@ func (l *Line) run(ctx context.Context, s *redis.Script, item queue.Item, keys [
 	return reply(got), nil
 }
 
-// away are the answers of a server that cannot serve for now; what else it answers is the item's own trouble.
-var away = []string{"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "OOM", "NOREPLICAS", "TRYAGAIN", "BUSY", "MISCONF"}
+// RunMany calls a script n times in one round trip, the i-th time with the keys and arguments that call gives. Each command
+// that comes back has its own error: of one whose server is known to be down, without having been sent. A server that
+// has forgotten the script, or never had it, is given it again.
+func (l *Line) RunMany(ctx context.Context, s *redis.Script, n int, call func(i int) (keys []string, args []any)) []*redis.Cmd {
+	cmds := make([]*redis.Cmd, n)
+	var all, again []int
+	for i := range n {
+		all = append(all, i)
+	}
+	l.pipe(ctx, s.EvalSha, all, cmds, call)
+	for i, cmd := range cmds {
+		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+			again = append(again, i)
+		}
+	}
+	if len(again) > 0 {
+		// With its whole text, which goes to the server that lacks it; SCRIPT LOAD would need every server of a cluster.
+		l.pipe(ctx, s.Eval, again, cmds, call)
+	}
+	return cmds
+}
+
+// pipe fills the commands of the calls which are listed.
+func (l *Line) pipe(ctx context.Context, eval func(context.Context, redis.Scripter, []string, ...any) *redis.Cmd, which []int, cmds []*redis.Cmd,
+	call func(i int) (keys []string, args []any)) {
+	pipe := l.client.Pipeline()
+	for _, i := range which {
+		keys, args := call(i)
+		if l.away(keys[0]) {
+			cmds[i] = redis.NewCmd(ctx)
+			cmds[i].SetErr(errAway)
+			continue
+		}
+		cmds[i] = eval(ctx, pipe, keys, args...)
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+}
+
+// unable are the answers of a server that cannot serve for now; what else it answers is the item's own trouble.
+var unable = []string{"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "OOM", "NOREPLICAS", "TRYAGAIN", "BUSY", "MISCONF"}
 
 // Fault makes queue.ErrStoreDown of an error that says that the store cannot be reached or cannot serve,
 // queue.ErrDamaged of one that says that a key is not what a line writes, and leaves any other as it is.
@@ -80,7 +124,7 @@ func Fault(err error) error {
 	if redis.HasErrorPrefix(err, "WRONGTYPE") {
 		return fmt.Errorf("%w: %w", queue.ErrDamaged, err)
 	}
-	for _, prefix := range away {
+	for _, prefix := range unable {
 		if redis.HasErrorPrefix(err, prefix) {
 			return queue.ErrStoreDown.Because(err)
 		}

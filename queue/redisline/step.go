@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -61,16 +59,7 @@ func readStep(item queue.Item, r reply) queue.StepReport {
 // StepMany steps many items in one round trip. An item's error is that item's: errs[i] belongs to items[i].
 func (l *Line) StepMany(ctx context.Context, items []queue.Item, orders []queue.StepOrder) ([]queue.StepReport, []error) {
 	reports, errs := make([]queue.StepReport, len(items)), make([]error, len(items))
-	cmds := l.stepPipe(ctx, items, orders)
-	for _, cmd := range cmds {
-		// A pipeline does not give a script to a store that has forgotten it; load it and send all again: steps repeat.
-		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
-			if err := stepScript.Load(ctx, l.client).Err(); err == nil {
-				cmds = l.stepPipe(ctx, items, orders)
-			}
-			break
-		}
-	}
+	cmds := l.RunMany(ctx, stepScript, len(items), func(i int) ([]string, []any) { return l.keys(items[i]), l.stepArgs(orders[i]) })
 	var moved []queue.Item
 	for i, cmd := range cmds {
 		got, err := cmd.Slice()
@@ -90,14 +79,4 @@ func (l *Line) StepMany(ctx context.Context, items []queue.Item, orders []queue.
 	}
 	l.replicated(ctx, moved...)
 	return reports, errs
-}
-
-func (l *Line) stepPipe(ctx context.Context, items []queue.Item, orders []queue.StepOrder) []*redis.Cmd {
-	pipe := l.client.Pipeline()
-	cmds := make([]*redis.Cmd, len(items))
-	for i, item := range items {
-		cmds[i] = stepScript.EvalSha(ctx, pipe, l.keys(item), l.stepArgs(orders[i])...)
-	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
-	return cmds
 }

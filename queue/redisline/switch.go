@@ -33,7 +33,7 @@ func (l *Line) Switch(ctx context.Context, item queue.Item, o queue.SwitchOrder)
 		}
 		known = string(b)
 	}
-	if o.Action == queue.Admit && o.Key == "" { // a client of a cluster sends a script again whose answer did not come
+	if o.Key == "" && (o.Action == queue.Admit || o.Action == queue.Reset) { // a client of a cluster sends a script again whose answer did not come
 		o.Key = "call-" + strconv.FormatInt(epoch(), 36)
 	}
 	keys := append(l.keys(item), l.onceKey(item))
