@@ -8,11 +8,15 @@ import (
 	"github.com/sluicehq/sluice/queue"
 )
 
+// setBack is how far a clock may be behind what it said before; by more it has been set back.
+const setBack = time.Second
+
 // agenda knows when each item is to be stepped next.
 type agenda struct {
 	mu      sync.Mutex
 	entries entries
 	of      map[queue.Item]*entry
+	taken   time.Time // when it was last looked at
 }
 
 type entry struct {
@@ -50,10 +54,16 @@ func (a *agenda) drop(item queue.Item) {
 }
 
 // take gives the items that are due, with when they were, and makes each due again after a time, so that an item whose
-// step is lost comes again.
+// step is lost comes again. By a clock that has been set back all are due: nobody waits until it reads again what it read.
 func (a *agenda) take(now time.Time, again time.Duration) (items []queue.Item, dues []time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.taken.Sub(now) > setBack {
+		for _, e := range a.entries {
+			e.due = now
+		}
+	}
+	a.taken = now
 	for len(a.entries) > 0 && !a.entries[0].due.After(now) {
 		e := a.entries[0]
 		items, dues = append(items, e.item), append(dues, e.due)

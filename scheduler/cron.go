@@ -5,47 +5,78 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/robfig/cron/v3"
 )
 
-// Cron runs what recurs: each job by its own schedule, never twice at once, and one that panics runs again next time.
-type Cron struct{ c *cron.Cron }
+// Cron runs what recurs: each job by a pace of its own, never twice at once, and one that panics runs again next time. The
+// pace is that of elapsed time: a clock that is set back, or forward, changes nothing.
+type Cron struct {
+	chain cron.Chain
+	jobs  []recurring
+	ended chan struct{}
+	end   func()
+	run   sync.WaitGroup
+}
+
+// recurring is a job and the time between two starts of it.
+type recurring struct {
+	every time.Duration
+	job   cron.Job
+}
 
 // NewCron returns a Cron without jobs. Trouble with a job goes to the log.
 func NewCron(log *slog.Logger) *Cron {
-	l := cronLog{log}
-	// Recover stands inside: a panic that reached SkipIfStillRunning would leave it believing that the job still runs.
-	chain := cron.WithChain(cron.SkipIfStillRunning(quiet{}), cron.Recover(l))
-	return &Cron{cron.New(cron.WithLocation(time.UTC), cron.WithLogger(l), chain)}
+	c := &Cron{chain: cron.NewChain(cron.Recover(cronLog{log})), ended: make(chan struct{})}
+	c.end = sync.OnceFunc(func() { close(c.ended) })
+	return c
 }
 
-// Every runs a job once in each d, also below one second, at an instant of it that chance gives: the jobs of several nodes
-// would else reach the store together.
+// Every runs a job once in each d, from a first time within d that chance gives: the jobs of several nodes would else
+// reach the store together. A run that is due while the last one still goes on is left out.
 func (c *Cron) Every(d time.Duration, job func()) {
-	c.c.Schedule(every{interval: d, at: rand.N(d)}, cron.FuncJob(job))
+	c.jobs = append(c.jobs, recurring{d, c.chain.Then(cron.FuncJob(job))})
 }
 
 // Start starts the jobs.
-func (c *Cron) Start() { c.c.Start() }
+func (c *Cron) Start() {
+	for _, r := range c.jobs {
+		c.run.Go(func() { r.recur(c.ended) })
+	}
+}
+
+// recur runs a job at its pace, until ended is closed.
+func (r recurring) recur(ended <-chan struct{}) {
+	select {
+	case <-ended:
+		return
+	case <-time.After(rand.N(r.every)):
+	}
+	tick := time.NewTicker(r.every)
+	defer tick.Stop()
+	for {
+		r.job.Run()
+		select {
+		case <-ended:
+			return
+		case <-tick.C:
+		}
+	}
+}
 
 // Stop starts no more jobs and waits for those that run, or for the end of ctx.
 func (c *Cron) Stop(ctx context.Context) error {
+	c.end()
+	over := make(chan struct{})
+	go func() { defer close(over); c.run.Wait() }()
 	select {
-	case <-c.c.Stop().Done():
+	case <-over:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// every is a schedule below the second that robfig/cron's own ends at.
-type every struct{ interval, at time.Duration }
-
-// Next gives the next instant after t that is `at` past a full multiple of the interval.
-func (e every) Next(t time.Time) time.Time {
-	return t.Add(-e.at).Truncate(e.interval).Add(e.interval + e.at)
 }
 
 // cronLog hands on what goes wrong and leaves out the rest.
@@ -56,9 +87,3 @@ func (cronLog) Info(string, ...any) {}
 func (l cronLog) Error(err error, msg string, kv ...any) {
 	l.log.Error("scheduled job: "+msg, append([]any{"error", fmt.Sprint(err)}, kv...)...)
 }
-
-// quiet is for jobs that are skipped because the last run still goes on: the next run makes up for it.
-type quiet struct{}
-
-func (quiet) Info(string, ...any)         {}
-func (quiet) Error(error, string, ...any) {}

@@ -213,6 +213,23 @@ func TestAnIdleQueueIsSteppedEachSecondOnly(t *testing.T) {
 	}
 }
 
+// B055: a clock that is wrong for a while and set right stops no mover until it reads again what it read.
+func TestAClockThatIsSetBackStopsNoMover(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	s.on("sku-1", 1000)
+	m := s.mover(scheduler.NewShare("a"))
+	m.WakeAll()
+	for _, jump := range []time.Duration{0, 2 * time.Hour, time.Minute - 2*time.Hour, -time.Hour} {
+		s.clock.Add(jump)
+		before := len(s.admitted["sku-1"])
+		s.run(5*time.Second, []*scheduler.Mover{m}, nil)
+		if n := len(s.admitted["sku-1"]) - before; n < 225 || n > 300 { // a full bucket more
+			t.Errorf("%d let in within 5 s at 50 a second after a jump of %v", n, jump)
+		}
+	}
+}
+
 func TestAQueueThatIsOffIsSteppedNoMore(t *testing.T) {
 	t.Parallel()
 	s := newStand(t)

@@ -181,6 +181,47 @@ var inflow = []test{
 		}
 		is(s, "in five seconds", n, 100)
 	}},
+	{"a clock that is wrong for a while, and set right, stops nobody and gives nobody more", func(s *stand) { // B055
+		const n, rate, tick = 10_000, 50, 250 * time.Millisecond
+		s.tickMS = tick.Milliseconds()
+		s.set(func(l *queue.Limits) { l.Inflow, l.AbandonMS = rate, 3_600_000 })
+		s.switchTo(queue.Activate)
+		for from := 1; from <= n; from += 200 {
+			s.fill(from, 200)
+		}
+		last, position, in := visitor(n), int64(n), 0
+		run := func(seconds int) {
+			s.Helper()
+			for second := range seconds {
+				got := len(s.run(time.Second, tick))
+				in += got
+				if second >= 2 && (got < rate*9/10 || got > rate*11/10) || got > 2*rate {
+					s.Fatalf("%d let in in second %d after the jump, %d in all", got, second, in)
+				}
+				now := s.poll(last).Position
+				if now > position {
+					s.Fatalf("position %d after %d", now, position)
+				}
+				position = now
+			}
+		}
+		run(10)
+		s.clock.Add(2 * time.Hour)
+		run(10)
+		s.clock.Add(-2*time.Hour + time.Minute)
+		is(s, "a newcomer's position", s.join(visitor(n + 1))[0].Position, position+1)
+		run(90)
+		is(s, "no claim is over by the jumps", s.look().Counts.NoShow, 0)
+		run(20)
+		c := s.look().Counts
+		is(s, "nobody is silent by them", c.Abandoned, 0)
+		if c.NoShow < 8*rate || c.NoShow > 14*rate { // claims of the first ten seconds and a tick or two of each jump
+			s.Fatalf("%d claims are over 130 s after the first", c.NoShow)
+		}
+		s.clock.Add(-3 * time.Hour)
+		s.clock.Add(-3 * time.Hour) // and back to a time before it all
+		run(10)
+	}},
 	{"a large admission by hand is worked off exactly, in steps", func(s *stand) { // B029
 		s.set(func(l *queue.Limits) { patient(l); l.Inflow, l.ClaimMS = 0, 60_000 })
 		s.switchTo(queue.Activate)

@@ -32,7 +32,7 @@ type item struct {
 	holdMS        int64
 	reservedUntil int64
 
-	lost       int64     // ms that were no time: live time is now less lost
+	lost       int64     // ms that were no time: live time is now less lost; < 0 once the clock was set back
 	steppedMS  int64     // the last step of a mover with a pace; 0 = none yet
 	tickMS     int64     // that mover's pace
 	measured   [2]sample // of the people let in, older first
@@ -56,12 +56,25 @@ type stay struct {
 }
 
 // lostAt is how much of the time until now was no time: what the steps have found lost, and a silence of the movers that
-// still goes on.
+// still goes on. A clock that is set back gives time back.
 func (it *item) lostAt(now instant) int64 {
-	if gap := now.ms - it.steppedMS; it.steppedMS > 0 && gap > 2*it.tickMS+2000 {
+	if gap := now.ms - it.steppedMS; it.steppedMS > 0 && (gap > 2*it.tickMS+2000 || gap < -setBackMS) {
 		return it.lost + gap - it.tickMS
 	}
 	return it.lost
+}
+
+// setBackMS is how far a clock may be behind what it said before; by more it has been set back.
+const setBackMS = 1000
+
+// setBack brings instants that are still to come, by a clock that has been set back, near enough not to stop anything.
+func (it *item) setBack(now instant) {
+	it.holdMS = min(it.holdMS, now.ms+leastHoldMS)
+	it.reservedUntil = min(it.reservedUntil, now.ms+it.limits.SessionMS)
+	for _, since := range []*int64{&it.emptySince, &it.lowSince, &it.sweptMS, &it.marks.turnedMS} {
+		*since = min(*since, now.ms)
+	}
+	it.measured = [2]sample{}
 }
 
 func (it *item) live(now instant) int64 { return now.ms - it.lostAt(now) }
@@ -99,13 +112,16 @@ func (it *item) rate() float64 {
 	return it.limits.Inflow
 }
 
-// settle brings the bucket up to now at the rate in force.
+// settle brings the bucket up to now at the rate in force. What time a clock that was set back has told twice is told once.
 func (it *item) settle(now instant) {
-	if it.header.State != queue.Open || now.us <= it.settledUS {
-		return
+	switch {
+	case it.header.State != queue.Open:
+	case now.us > it.settledUS:
+		it.tokens = it.tokensAt(now)
+		it.settledUS = now.us
+	case it.settledUS-now.us > 1000*setBackMS:
+		it.settledUS = now.us
 	}
-	it.tokens = it.tokensAt(now)
-	it.settledUS = now.us
 }
 
 // tokensAt is what the bucket of an open queue holds at now.

@@ -61,6 +61,9 @@ func (it *item) passTime(tickMS int64, now instant) {
 	if tickMS <= 0 {
 		return
 	}
+	if it.steppedMS-now.ms > setBackMS {
+		it.setBack(now)
+	}
 	it.lost = it.lostAt(now)
 	it.steppedMS, it.tickMS = now.ms, tickMS
 }

@@ -17,5 +17,7 @@ redis.call('SET', KEYS[2], ARGV[2], 'NX')
 redis.call('SET', KEYS[3], ARGV[3], 'NX')
 if ARGV[1] ~= '' then redis.call('ZADD', KEYS[1], text(now_ms), ARGV[1]) end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', text(now_ms - 60000))
+-- By a clock that has been set back, a sign of life is still to come: whoever lives gives another one soon.
+redis.call('ZREMRANGEBYSCORE', KEYS[1], text(now_ms + 1000), '+inf')
 local living = redis.call('ZRANGEBYSCORE', KEYS[1], text(now_ms - tonumber(ARGV[4])), '+inf')
 return { redis.call('GET', KEYS[2]), redis.call('GET', KEYS[3]), text(now_ms), living }

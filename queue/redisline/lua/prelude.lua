@@ -27,6 +27,7 @@ local KEEP_FINISHED = 1000 -- members of finished
 local KEEP_OFF = 600       -- seconds for which a queue that is off is remembered
 local LOTS = 2 ^ 50          -- scores below it are lots, the others arrivals in us
 local HOLD = 2000          -- ms after a loss in which nobody is let in
+local SET_BACK = 1000      -- ms that a clock may be behind what it said before; by more it has been set back
 
 local function int(n) return string.format('%d', n) end
 
@@ -89,6 +90,8 @@ local function settle(q, now_us)
   if q.state == 'open' and now_us > q.at then
     if q.at > 0 then q.tokens = min(rate(q) + 1, q.tokens + rate(q) * (now_us - q.at) / 1000000) end
     q.at = now_us
+  elseif q.state == 'open' and q.at - now_us > 1000 * SET_BACK then
+    put(q, 'at', now_us) -- what time a clock that was set back has told twice is told once
   end
 end
 
@@ -125,9 +128,10 @@ local function take_limits(q, packed, version, now_us)
 end
 
 -- How much of the time until now was no time: what the steps have found lost, and a silence of the movers that still goes on.
+-- A clock that is set back gives time back.
 local function lost(q, now_ms)
   local gap = now_ms - q.step_at
-  if q.step_at > 0 and gap > 2 * q.tick + 2000 then return q.lost + gap - q.tick end
+  if q.step_at > 0 and (gap > 2 * q.tick + 2000 or gap < -SET_BACK) then return q.lost + gap - q.tick end
   return q.lost
 end
 

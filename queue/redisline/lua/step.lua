@@ -69,6 +69,13 @@ if q.state ~= 'off' then
 end
 
 if tick_ms > 0 then
+  if q.step_at - now_ms > SET_BACK then
+    -- Instants that are still to come, by a clock that has been set back, come near enough not to stop anything.
+    put(q, 'hold', min(q.hold, now_ms + HOLD))
+    put(q, 'reserved_until', min(q.reserved_until, now_ms + q.session))
+    for _, f in ipairs({ 'empty_at', 'low_at', 'swept_at', 'marks_at' }) do put(q, f, min(q[f], now_ms)) end
+    for _, f in ipairs({ 'm0_at', 'm0', 'm1_at', 'm1' }) do put(q, f, 0) end
+  end
   put(q, 'lost', lost(q, now_ms))
   put(q, 'tick', tick_ms)
   put(q, 'step_at', now_ms)
