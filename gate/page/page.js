@@ -203,7 +203,8 @@
         mine.source.onerror = fail;
       });
     }).catch(fail);
-    function fail() { if (stream === mine) { streamless = true; close(); later(1000); } }
+    // Not at once: a proxy that restarts cuts the streams of all.
+    function fail() { if (stream === mine) { streamless = true; close(); later(until); } }
   }
   function close() {
     if (!stream) { return; }

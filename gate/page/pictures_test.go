@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	// Most of a test's time a page waits for its next poll: more of them at once than there are processors.
-	if err := flag.Set("test.parallel", "4"); err != nil {
+	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
 	browsertest.Main(m)

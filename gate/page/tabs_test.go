@@ -1,8 +1,12 @@
 package page_test
 
 import (
+	"context"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluicehq/sluice/internal/browsertest"
 	"github.com/sluicehq/sluice/internal/sitetest"
@@ -62,6 +66,115 @@ func TestTabsOfOnePersonShareThePlace(t *testing.T) {
 		if !w.reported(what) {
 			t.Errorf("not reported: %s (but %q)", what, w.seen)
 		}
+	}
+}
+
+// B106: five tabs that are reloaded every two seconds, and two programs that listen with their cookie, are one person with
+// one place; a cookie that is cleared makes a new visitor, at the end, and costs the old one nothing.
+func TestManyTabsAndReloadsAreNoRobot(t *testing.T) {
+	t.Parallel()
+	w := newWay(t, true)
+	w.people(t, 3)
+	first := w.open(t, browsertest.Options{})
+	tabs := []*browsertest.Page{first}
+	for range 4 {
+		tabs = append(tabs, first.Tab())
+	}
+	rounds := 2
+	if full {
+		rounds = 60 // two minutes
+	}
+	for round := range rounds {
+		until := time.Now().Add(2 * time.Second)
+		for i, tab := range tabs {
+			tab.Go(w.page())
+			shown(tab, 4)
+			if round == 0 && i == 0 {
+				sitetest.Until(t, "the browser sends its cookie", func() bool { return w.jar() != "" })
+				for range 2 {
+					w.listen(t, w.jar())
+				}
+			}
+		}
+		<-time.After(time.Until(until))
+	}
+	if !strings.Contains(w.live(), `"waiting":4,`) {
+		t.Errorf("more than one place: %s", w.live())
+	}
+	old := w.jar()
+	first.Forget()
+	tabs[2].Go(w.page())
+	shown(tabs[2], 5)
+	if _, body := sitetest.Get(t, http.DefaultClient, w.Sluice+"/v1/items/sku-1/status", "Cookie", old); !strings.Contains(body, `"position":4,`) {
+		t.Errorf("the old place: %s", body)
+	}
+	w.On("sku-1", 100)
+	for _, tab := range tabs {
+		inside(tab)
+	}
+}
+
+// jar is the cookie that a browser sent last.
+func (w *way) jar() string {
+	all := append(w.requests("page"), w.requests("poll")...)
+	last := asking{}
+	for _, a := range all {
+		if a.jar != "" && a.at.After(last.at) {
+			last = a
+		}
+	}
+	return last.jar
+}
+
+// listen holds a stream with a browser's cookie until the test ends, or the stream does.
+func (w *way) listen(t *testing.T, jar string) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.Sluice+"/v1/items/sku-1/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Cookie", jar)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("a stream: %v %v", resp, err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(io.Discard, resp.Body)
+	}()
+	t.Cleanup(func() { stop(); <-done; resp.Body.Close() })
+}
+
+// B115: a browser has six connections to a server over HTTP/1.1. With eight tabs in line each shows its place, and a ninth
+// loads; one stream is open at the most.
+func TestEightTabsLeaveConnectionsForANinth(t *testing.T) {
+	t.Parallel()
+	w := newWay(t, true)
+	w.people(t, 3)
+	first := w.open(t, browsertest.Options{})
+	tabs := []*browsertest.Page{first}
+	for range 7 {
+		tabs = append(tabs, first.Tab())
+	}
+	for _, tab := range tabs {
+		tab.Front()
+		tab.Go(w.page())
+		shown(tab, 4)
+		if n := w.openStreams(); n > 1 {
+			t.Fatalf("%d streams", n)
+		}
+	}
+	ninth := first.Tab()
+	ninth.Allow(strings.TrimPrefix(w.url, "http://"))
+	ninth.Front()
+	ninth.Go(w.shop)
+	shown(ninth, 4)
+	sitetest.Until(t, "the one that is looked at holds the stream", func() bool { return w.openStreams() == 1 })
+	w.On("sku-1", 100)
+	for _, tab := range append(tabs, ninth) {
+		inside(tab)
 	}
 }
 

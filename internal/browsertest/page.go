@@ -73,6 +73,26 @@ func (p *Page) Front() {
 	}
 }
 
+// Forget clears the cookies of the page's profile, as people do.
+func (p *Page) Forget() {
+	p.tb.Helper()
+	if _, err := chromedp.Call(p.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
+		p.tb.Fatalf("browsertest: clear the cookies: %v", err)
+	}
+}
+
+// Freeze stops the page's timers and scripts as sleep does, and lets them go on: asleep until then.
+func (p *Page) Freeze(asleep bool) {
+	p.tb.Helper()
+	state := page.SetWebLifecycleStateStateActive
+	if asleep {
+		state = page.SetWebLifecycleStateStateFrozen
+	}
+	if _, err := chromedp.Call(p.ctx, page.SetWebLifecycleState, page.SetWebLifecycleStateParams{State: state}); err != nil {
+		p.tb.Fatalf("browsertest: %s: %v", state, err)
+	}
+}
+
 // Before runs a script in each document before those of the page.
 func (p *Page) Before(script string) {
 	p.tb.Helper()

@@ -48,8 +48,9 @@ type Site struct {
 func New(t testing.TB, public string) *Site {
 	t.Helper()
 	s := &Site{t: t, Origin: newOrigin(t)}
-	at := FreeAddr(t)
+	at := "127.0.0.1:0"
 	if public == "" {
+		at = FreeAddr(t)
 		public = "http://" + at
 	}
 	s.public = public
