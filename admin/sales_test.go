@@ -154,12 +154,13 @@ func TestPreview(t *testing.T) {
 		note               string
 	}{
 		{"30 2 * * *", "America/New_York", "2027-03-13T00:00:00Z", "2027-03-13T07:30:00.000Z 2027-03-14T07:00:00.000Z 2027-03-15T06:30:00.000Z", "clock_change"},
-		{"0 * * * *", "Europe/Berlin", "2027-10-30T23:30:00Z", "2027-10-31T00:00:00.000Z 2027-10-31T01:00:00.000Z 2027-10-31T02:00:00.000Z", "elapsed"},
+		{"0 * * * *", "Europe/Berlin", "2027-10-30T23:30:00Z", "2027-10-31T00:00:00.000Z 2027-10-31T01:00:00.000Z 2027-10-31T02:00:00.000Z 2027-10-31T03:00:00.000Z 2027-10-31T04:00:00.000Z 2027-10-31T05:00:00.000Z 2027-10-31T06:00:00.000Z 2027-10-31T07:00:00.000Z 2027-10-31T08:00:00.000Z 2027-10-31T09:00:00.000Z", "elapsed"},
 		{"0 12 * * 0", "Europe/Berlin", "2027-03-24T12:00:00Z", "2027-03-28T10:00:00.000Z 2027-04-04T10:00:00.000Z", ""},
 		{"0 10 1-7 * 1", "UTC", "2026-12-31T12:00:00Z", "2027-01-01T10:00:00.000Z 2027-01-02T10:00:00.000Z 2027-01-03T10:00:00.000Z 2027-01-04T10:00:00.000Z 2027-01-05T10:00:00.000Z 2027-01-06T10:00:00.000Z 2027-01-07T10:00:00.000Z 2027-01-11T10:00:00.000Z 2027-01-18T10:00:00.000Z 2027-01-25T10:00:00.000Z", "either_day"},
 		{"0 10 */2 * 1", "UTC", "2026-12-31T12:00:00Z", "2027-01-01T10:00:00.000Z 2027-01-03T10:00:00.000Z 2027-01-04T10:00:00.000Z", "either_day"},
 		{"0 10 ? * MON", "UTC", "2026-12-31T12:00:00Z", "2027-01-04T10:00:00.000Z 2027-01-11T10:00:00.000Z", ""},
 		{"0 10 * * 7", "UTC", "2026-12-31T12:00:00Z", "2027-01-03T10:00:00.000Z 2027-01-10T10:00:00.000Z", ""},
+		{"5/15 * * * *", "UTC", "2026-12-31T12:00:00Z", "2026-12-31T12:05:00.000Z 2026-12-31T12:20:00.000Z 2026-12-31T12:35:00.000Z 2026-12-31T12:50:00.000Z 2026-12-31T13:05:00.000Z", "elapsed"},
 		{"0 9 * * *", "Etc/GMT+9", "2026-12-31T12:00:00Z", "2026-12-31T18:00:00.000Z", "zone_sign"},
 	} {
 		got, opens := preview(f, "repeat", tc.repeat, "time_zone", tc.zone, "from", tc.from)
@@ -189,6 +190,7 @@ func TestPreview(t *testing.T) {
 func TestTextsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
+	f.do("PUT", base+"/sales/good", friday).want(t, 201, "")
 	refused := func(field, value, code string) {
 		began := time.Now()
 		body := fmt.Sprintf(`{"name":"x","item":"a","opens_at":"2027-01-01T11:00:00Z","time_zone":"UTC","repeat":"0 11 * * *",%q:%q}`, field, value)
@@ -212,6 +214,11 @@ func TestTextsThatAreRefused(t *testing.T) {
 	} {
 		refused("repeat", repeat, "invalid_sale")
 	}
+	// Such a day is in no calendar: it is said so, and not planned with nothing to come.
+	f.do("POST", base+"/sales", `{"name":"x","item":"a","opens_at":"2027-01-01T11:00:00Z","time_zone":"UTC","repeat":"0 0 31 2 *"}`).want(t, 400, "invalid_sale")
+	if got, _ := preview(f, "repeat", "0 0 31 2 *", "time_zone", "UTC"); !strings.Contains(got.Body, "never happens") {
+		t.Errorf("the 31st of February: %s", got.Body)
+	}
 	for _, zone := range []string{"", "Local", "utc", "asia/seoul", "Asia/Seoul ", "KST", "GMT+9", "UTC+09:00", "+09:00", "../../etc/passwd",
 		strings.Repeat("A", 10_000), "posix/Asia/Seoul", "right/Asia/Seoul", "Factory"} {
 		refused("time_zone", zone, "invalid_sale")
@@ -231,4 +238,8 @@ func TestTextsThatAreRefused(t *testing.T) {
 		}
 	}
 	f.do("POST", base+"/sales", `{"name":"x","item":"b","opens_at":"2027-03-28T02:30:00+02:00","time_zone":"Europe/Berlin"}`).want(t, 201, "")
+	// The others go on.
+	if _, opens := preview(f, "id", "good"); len(opens) != 1 || f.do("GET", base+"/sales/good", "").want(t, 200, "").at("phase") != "planned" {
+		t.Errorf("another sale opens at %v", opens)
+	}
 }

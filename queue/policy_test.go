@@ -147,6 +147,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
+// B146: a logo is of the web.
 func TestWaitPages(t *testing.T) {
 	t.Parallel()
 	type page = queue.WaitPage

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -279,4 +280,33 @@ func TestAClockThatIsCorrectedStopsNoRepeat(t *testing.T) {
 	s.by(queue.ByOperator, queue.Deactivate)
 	s.want(119, queue.Off)
 	s.want(120, queue.Open)
+}
+
+// B047: a time of each night that one night does not have comes at the first instant after it, once.
+func TestARepeatOpensWhereTheClocksLeaveItsTimeOut(t *testing.T) {
+	t.Parallel()
+	s := newSaleStand(t)
+	instant := func(text string) time.Time {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	f := friday()
+	f.PrequeueMS, f.OpensMS, f.ClosesMS = 0, instant("2027-03-12T07:30:00Z").UnixMilli(), instant("2027-03-12T08:30:00Z").UnixMilli()
+	f.TimeZone, f.Repeat = "America/New_York", "30 2 * * *"
+	s.plan(f)
+	var opened []string
+	last := queue.Off
+	for at := instant("2027-03-13T00:00:00Z"); at.Before(instant("2027-03-16T00:00:00Z")); at = at.Add(time.Minute) {
+		now := s.at(int(at.Sub(noon) / time.Second)).State
+		if now == queue.Open && last != now {
+			opened = append(opened, at.Format(time.RFC3339))
+		}
+		last = now
+	}
+	if got := strings.Join(opened, " "); got != "2027-03-13T07:30:00Z 2027-03-14T07:00:00Z 2027-03-15T06:30:00Z" {
+		t.Errorf("it opened at %s", got)
+	}
 }

@@ -41,6 +41,7 @@ type stand struct {
 	hand  *clock.Hand
 	to    *receiver
 	hook  sqlstore.Webhook
+	least time.Duration // that a receiver has to answer; 0 = as ever
 }
 
 // onBoth runs a test on SQLite and on Postgres.
@@ -106,8 +107,12 @@ func (s *stand) queue(typ, subject string) string {
 
 // run starts a deliverer on a store, until the test ends or stop is called.
 func (s *stand) run(store *sqlstore.Store) (d *Deliverer, stop func()) {
+	sender := NewSender(NewTargets([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), s.hand, "test")
+	if s.least > 0 {
+		sender.client.Timeout = s.least
+	}
 	d = NewDeliverer(Options{
-		Queue: store, Secrets: plain{}, Sender: NewSender(NewTargets([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), s.hand, "test"),
+		Queue: store, Secrets: plain{}, Sender: sender,
 		Clock: s.hand, Every: 5 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -225,25 +230,28 @@ func TestTriesOfOneMessage(t *testing.T) {
 			case 3:
 				http.Redirect(w, r, other.url, http.StatusMovedPermanently)
 			case 4:
+				<-hang // longer than anybody waits
+			case 5:
 				w.Header().Set("Retry-After", "600")
 				w.WriteHeader(503)
-			case 5:
+			case 6:
 				w.WriteHeader(410)
 			default:
 				w.WriteHeader(200)
 			}
 		})
+		s.least = 300 * time.Millisecond
 		old, fresh := s.hook.Secret, NewSecret()
 		id := s.queue("queue.activated", "sku-1")
 		d, _ := s.run(s.store)
-		wants := []string{"answered 500", "the connection was cut", "answered 301: redirects are not followed", "answered 503"}
+		wants := []string{"answered 500", "the connection was cut", "answered 301: redirects are not followed", "timed out", "answered 503"}
 		for i, want := range wants {
 			m := s.tried(i + 1)
 			if m.State != sqlstore.Pending || m.Error != want {
 				s.Fatalf("after try %d: %+v", i+1, m)
 			}
 			wait := m.DueAt.Sub(s.hand.Now())
-			least, most := []time.Duration{4, 12, 36, 600}[i]*time.Second, []time.Duration{6, 18, 54, 600}[i]*time.Second
+			least, most := []time.Duration{4, 12, 36, 108, 600}[i]*time.Second, []time.Duration{6, 18, 54, 162, 600}[i]*time.Second
 			if wait < least || wait > most {
 				s.Errorf("after try %d it waits %v", i+1, wait)
 			}
@@ -252,10 +260,10 @@ func TestTriesOfOneMessage(t *testing.T) {
 					return tx.RotateWebhookSecret(s.hook.ID, fresh, s.hand.Now().Add(time.Hour))
 				})
 			}
-			s.hand.Add(max(wait, 5*time.Minute)) // so that the tries lie 20 minutes apart in all
+			s.hand.Add(max(wait, 5*time.Minute)) // so that the tries lie 25 minutes apart in all
 			d.Wake()
 		}
-		if m := s.tried(5); m.State != sqlstore.Dead || m.Status != 410 {
+		if m := s.tried(6); m.State != sqlstore.Dead || m.Status != 410 {
 			s.Fatalf("after 410: %+v", m)
 		}
 		s.until("the end of the webhook", func([]sqlstore.Delivery) bool {
@@ -293,19 +301,19 @@ func TestTriesOfOneMessage(t *testing.T) {
 				}
 			}
 		}
-		if len(got) != 6 || len(stamps) != 6 || len(signatures) != 6 {
+		if len(got) != 7 || len(stamps) != 7 || len(signatures) != 7 {
 			s.Errorf("%d requests, %d timestamps, %d signatures", len(got), len(stamps), len(signatures))
 		}
-		last, _ := strconv.ParseInt(got[4].header.Get("webhook-timestamp"), 10, 64)
+		last, _ := strconv.ParseInt(got[5].header.Get("webhook-timestamp"), 10, 64)
 		if last < noon.Add(20*time.Minute).Unix() {
-			s.Errorf("the fifth try was at %d", last)
+			s.Errorf("the sixth try was at %d", last)
 		}
 		// The old secret ends.
 		s.hand.Add(time.Hour)
 		s.queue("queue.paused", "sku-1")
 		d.Wake()
 		s.until("one more", func(all []sqlstore.Delivery) bool { return len(all) == 2 && all[1].State == sqlstore.Delivered })
-		r := s.to.requests()[6]
+		r := s.to.requests()[7]
 		if w, _ := standardwebhooks.NewWebhook(old); w.VerifyIgnoringTimestamp([]byte(r.body), r.header) == nil {
 			s.Error("the old secret signs for ever")
 		}
