@@ -43,6 +43,7 @@ type rig struct {
 	client  *http.Client
 	sql     string               // address of the settings' database; "" = SQLite for each node with the role
 	via     string               // host:port by which nodes that start now reach the store; "" = at its socket
+	store   string               // --redis-url of nodes that start now, where redis is not what they use; "" = it is
 	roles   map[int]config.Roles // of a node, where others than usual
 	streams int                  // a node bears
 	exports []*telemetry.Export  // of each node; nil = none
@@ -128,6 +129,9 @@ func (r *rig) config(i int) config.Serve {
 	}
 	if r.via != "" {
 		c.RedisURL = config.Secret("redis://" + r.via)
+	}
+	if r.store != "" {
+		c.RedisURL = config.Secret(r.store)
 	}
 	return c
 }

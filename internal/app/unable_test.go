@@ -154,5 +154,5 @@ func TestAStoreThatAnswersAndCannotServe(t *testing.T) {
 }
 
 func replicaOf(ctx context.Context, c *redis.Client, host, port string) func() {
-	return func() { _ = c.SlaveOf(ctx, host, port).Err() }
+	return func() { _ = c.ReplicaOf(ctx, host, port).Err() }
 }
