@@ -23,6 +23,8 @@ type Preview struct {
 	Notes       []sale.Note           `json:"notes"`
 	Overlap     *string               `json:"overlap"` // why the sale would be refused; null = nothing stands against it
 	Occurrences []PreviewedOccurrence `json:"occurrences"`
+
+	Refusal error `json:"-"` // that Overlap tells
 }
 
 // PreviewedOccurrence is an occurrence with all that it does.
@@ -67,7 +69,7 @@ func (a *Admin) PreviewSale(p *sale.Plan, from time.Time) Preview {
 	v := Preview{TimeZone: p.TimeZone, Notes: p.Notes(), Occurrences: []PreviewedOccurrence{}}
 	if err := fits(now, p, from); err != nil {
 		why := problem.Of(err).Detail
-		v.Overlap = &why
+		v.Overlap, v.Refusal = &why, err
 	}
 	for _, o := range p.Upcoming(from.UnixMilli(), previewed) {
 		view := PreviewedOccurrence{OccurrenceView: viewOccurrence(p, o)}

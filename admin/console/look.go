@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-
-	"github.com/sluicehq/sluice/internal/problem"
 )
 
 // setLook is POST /look: the reader's language and theme, kept in cookies, and back to the page.
@@ -32,6 +30,3 @@ func within(to string) string {
 	}
 	return to
 }
-
-// detail is what an error may say to the reader.
-func (p *page) detail(err error) string { return problem.Of(err).Detail }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sluicehq/sluice/admin"
-	"github.com/sluicehq/sluice/internal/fault"
 	"github.com/sluicehq/sluice/internal/problem"
 	"github.com/sluicehq/sluice/internal/sqlstore"
 )
@@ -58,16 +57,7 @@ func (c *Console) refuse(p *page, err error, form map[string]string) error {
 		return err
 	}
 	problem.Note(p.gin, err)
-	return c.showPeople(p, of.Status, peopleBody{Fault: p.faultOr(err), Form: form})
-}
-
-// faultOr says an error in the reader's language, with the detail where the code alone says too little.
-func (p *page) faultOr(err error) string {
-	switch fault.Code(err) {
-	case "invalid_body", "invalid_parameter", "invalid_policy":
-		return p.detail(err)
-	}
-	return p.faultText(err)
+	return c.showPeople(p, of.Status, peopleBody{Fault: p.faultText(err), Form: form})
 }
 
 // addUser is POST /people/users.

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -150,31 +149,4 @@ func (p *page) toLogin() error {
 		return problem.ErrUnauthorized
 	}
 	return p.redirect(base + "/login?to=" + url.QueryEscape(p.Here()))
-}
-
-// failure is what the page of an error says.
-type failure struct {
-	Status        int
-	Title, Detail string
-	RequestID     string
-}
-
-// fail answers an error with a page, and logs it.
-func (p *page) fail(err error) {
-	g := p.gin
-	if g.Writer.Written() {
-		return
-	}
-	of, there := problem.Note(g, err)
-	if !there {
-		return
-	}
-	f := failure{Status: of.Status, Title: of.Title, Detail: of.Detail, RequestID: g.Writer.Header().Get(problem.RequestIDHeader)}
-	if id := "error." + of.Code; p.Has(id) {
-		f.Title = p.Text(id)
-	}
-	p.Title, p.Body, p.Section = f.Title, f, ""
-	if shown := p.show(of.Status, "error"); shown != nil {
-		problem.Answer(g, errors.Join(err, shown))
-	}
 }

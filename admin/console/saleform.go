@@ -341,9 +341,11 @@ func (r *readSale) refuse(p *page, err error) {
 		rest = p.Text("fault.sale_closes")
 	case field == "opens_at" && strings.Contains(rest, "in the future"):
 		rest = p.Text("fault.sale_past")
+	case p.Has("fault.of." + field):
+		rest = p.Text("fault.of." + field)
 	}
 	if !slices.Contains(saleFields(), field) {
-		field, rest = cmp.Or(map[string]string{"sale_overlap": "opens_at", "mode_fixed": "item"}[fault.Code(err)], "name"), detail
+		field, rest = cmp.Or(map[string]string{"sale_overlap": "opens_at", "mode_fixed": "item"}[fault.Code(err)], "name"), p.faultText(err)
 	}
 	r.faults[field] = rest
 }

@@ -41,8 +41,8 @@ func (c *Console) planOf(p *page, plan *sale.Plan) planBody {
 	now := c.o.Clock.Now()
 	v := c.o.Admin.PreviewSale(plan, now)
 	b := planBody{Notes: v.Notes, Repeats: plan.Repeats(), Zone: plan.TimeZone}
-	if v.Overlap != nil {
-		b.Refused = *v.Overlap
+	if v.Refusal != nil {
+		b.Refused = p.faultText(v.Refusal)
 	}
 	for i, o := range v.Occurrences {
 		b.Ten = append(b.Ten, planTime{momentOf(plan, time.Time(o.OpensAt).UnixMilli()), o.Moved})

@@ -145,6 +145,43 @@ func TestARunningSaleIsEditedAndDeleted(t *testing.T) {
 	p.Eventually(`document.querySelector("#item-head .state.off")`)
 }
 
+// Where the server cannot tell what would happen, the form says so in the place of it, and stays as it is.
+func TestAPreviewThatFailsLeavesTheForm(t *testing.T) {
+	t.Parallel()
+	r := sharedRig(t)
+	made := r.api(http.MethodPost, "/tokens", map[string]any{"name": "mia", "role": "marketer"})
+	p := r.open(made["token"].(string), browsertest.Options{})
+	p.Pardon("401")
+	p.Go(r.console + "/sale")
+	p.Fill("#f-name", "Typed before")
+	r.api(http.MethodDelete, fmt.Sprintf("/tokens/%s", made["id"]), nil)
+	p.Fill("#f-item", "unseen")
+	p.Has("What would happen cannot be told now. Please sign in.")
+	if got := browsertest.Evaluate[string](p, `document.querySelectorAll("#plan").length + " " + document.querySelectorAll("h1").length + " " + document.getElementById("f-name").value`); got != "1 1 Typed before" {
+		t.Errorf("the page has %q", got)
+	}
+}
+
+// What stands against a sale is said in the reader's language.
+func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	r := sharedRig(t)
+	r.sale("clash", 48*time.Hour, map[string]any{"name": "Winter"})
+	r.policy("never-on", map[string]any{"mode": "off"})
+	p := r.as("mina", "marketer", browsertest.Options{Lang: "ko", Zone: "Asia/Seoul"})
+	p.Pardon("409")
+	p.Go(r.console + "/sale")
+	p.Fill("#f-name", "Again")
+	pick(p, "#f-time_zone", "UTC")
+	pick(p, "#f-opens_at", time.Now().UTC().Add(48*time.Hour).Format("2006-01-02T15:04:05"))
+	p.Fill("#f-item", "clash")
+	p.Has("같은 항목의 판매 Winter이(가)")
+	p.Click("#save")
+	p.Eventually(`document.getElementById("e-opens_at")?.textContent.includes("Winter")`)
+	p.Fill("#f-item", "never-on")
+	p.Eventually(`document.querySelector("#plan .fault")?.textContent.includes("정책이 이 대기열을 고정합니다")`)
+}
+
 // The calendar shows a month's openings in the reader's zone, each a link.
 func TestTheCalendarShowsTheMonthInTheReadersZone(t *testing.T) {
 	t.Parallel()

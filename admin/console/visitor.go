@@ -3,7 +3,6 @@ package console
 import (
 	"strings"
 
-	"github.com/sluicehq/sluice/internal/fault"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -62,14 +61,6 @@ func (c *Console) visitorBody(p *page, item queue.Item, by, asked string) visito
 		b.How = p.Text("visitor.how.carried")
 	}
 	return b
-}
-
-// faultText says an error in the reader's language, where there are words for its code.
-func (p *page) faultText(err error) string {
-	if id := "error." + fault.Code(err); p.Has(id) {
-		return p.Text(id)
-	}
-	return p.detail(err)
 }
 
 // revoke is POST /items/{item}/visitor: ends the place or the session.

@@ -63,7 +63,7 @@ func (c *Console) addWebhook(p *page) error {
 			return err
 		}
 		problem.Note(p.gin, err)
-		return c.showWebhooks(p, of.Status, webhooksBody{Form: n, Fault: p.detail(err)})
+		return c.showWebhooks(p, of.Status, webhooksBody{Form: n, Fault: p.faultText(err)})
 	}
 	return c.showWebhooks(p, http.StatusOK, webhooksBody{Secret: p.webhookSecret(made.URL, plain)})
 }

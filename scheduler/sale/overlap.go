@@ -45,7 +45,7 @@ func Overlap(p, other *Plan, fromMS int64) error {
 		}
 		if !b.over(a.StartMS()) && !a.over(b.StartMS()) {
 			return ErrOverlap.With(fmt.Sprintf("%s is on %s, and this sale %s. Give one of them other times, or an end (closes_at).",
-				named(other), other.span(b), p.span(a)))
+				named(other), other.span(b), p.span(a))).Because(&Clash{Other: other, Occurrence: b})
 		}
 		if a.EndMS != 0 && (b.EndMS == 0 || a.EndMS <= b.EndMS) {
 			a, aok = p.Next(a)
@@ -55,6 +55,15 @@ func Overlap(p, other *Plan, fromMS int64) error {
 	}
 	return nil
 }
+
+// Clash is the cause of ErrOverlap: the time of another sale that stands against one.
+type Clash struct {
+	Other *Plan
+	Occurrence
+}
+
+// Error names the other sale, for the log.
+func (c *Clash) Error() string { return "the sale " + c.Other.ID + " is on then" }
 
 func named(p *Plan) string { return fmt.Sprintf("The sale %q (%s)", p.Name, p.ID) }
 
