@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -111,6 +112,25 @@ func TestWithTheQueueOffEveryRequestGoesOn(t *testing.T) {
 			t.Errorf("%s: %d %s", method, resp.StatusCode, body)
 		}
 	}
+	// However many ask at once, below what turns the queue on.
+	before := s.seen.Load()
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			one := sitetest.Browser(nil)
+			for j := range 10 {
+				if resp, err := one.Get(fmt.Sprintf("%s/product/sku-%d?page=%d", s.url, i%4, j)); err != nil || resp.StatusCode != 200 {
+					t.Errorf("%v %v", resp, err)
+				} else {
+					resp.Body.Close()
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := s.seen.Load() - before; n != 200 {
+		t.Errorf("%d of 200 requests reached the pages", n)
+	}
 }
 
 // B085: to another site the pass travels in the address; one redirect takes it off.
@@ -164,6 +184,62 @@ func TestAVisitorLinesUpAndComesBackWithAPass(t *testing.T) {
 	if resp, body := s.open(t, c, "/product/sku-1"); resp.StatusCode != 200 {
 		t.Errorf("with a pass, Sluice away: %d %s", resp.StatusCode, body)
 	}
+}
+
+// With Sluice stopped for good the middleware lets in whoever has a pass, on the keys that it has, until that pass ends; and
+// nobody else.
+func TestWithSluiceStoppedAPassHoldsUntilItEnds(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64 // of the real time
+	s := newShop(t, func(o *pass.Options) { o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) } })
+	c, back := s.admitted(t, "/product/sku-1")
+	resp, _ := s.open(t, c, back)
+	if resp.StatusCode != 302 {
+		t.Fatalf("with the pass in the address: %d", resp.StatusCode)
+	}
+	keys := pass.Verifier{Keys: s.keys(t)}
+	var ends time.Time
+	for _, cookie := range resp.Cookies() {
+		if cookie.Name == pass.CookieName("sku-1") {
+			claims, err := keys.VerifyAny(cookie.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends = claims.ExpiresAt
+		}
+	}
+	s.StopSluice()
+	for _, left := range []time.Duration{4 * time.Minute, 2 * time.Minute, time.Minute, 5 * time.Second} {
+		ahead.Store(int64(time.Until(ends) - left))
+		for _, method := range []string{"GET", "POST"} {
+			if resp, body := sitetest.Do(t, c, method, s.url+"/product/sku-1", "order"); resp.StatusCode != 200 {
+				t.Errorf("%s, %v before the end: %d %s", method, left, resp.StatusCode, body)
+			}
+		}
+		before := s.seen.Load()
+		for name, other := range map[string]*http.Client{"nobody": sitetest.Browser(nil), "at another item": c} {
+			path := map[string]string{"nobody": "/product/sku-1", "at another item": "/product/sku-2"}[name]
+			if resp, _ := s.open(t, other, path); resp.StatusCode != 503 || s.seen.Load() != before {
+				t.Errorf("%s, Sluice stopped: %d", name, resp.StatusCode)
+			}
+		}
+	}
+	ahead.Store(int64(time.Until(ends) + 6*time.Second)) // 5 s are allowed for clocks
+	before := s.seen.Load()
+	if resp, _ := s.open(t, c, "/product/sku-1"); resp.StatusCode != 503 || s.seen.Load() != before {
+		t.Errorf("after the end: %d", resp.StatusCode)
+	}
+}
+
+// keys are those that the node publishes.
+func (s *shop) keys(t *testing.T) *pass.Keys {
+	t.Helper()
+	_, body := sitetest.Get(t, http.DefaultClient, s.Sluice+"/.well-known/jwks.json")
+	keys, err := pass.ParseJWKS([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
 }
 
 // On Sluice's own site its cookie says who the visitor is, and no address carries a pass.

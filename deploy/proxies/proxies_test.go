@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -127,7 +128,9 @@ func TestAVisitorLinesUpAndComesBack(t *testing.T) {
 		if _, body := s.page(t, c, strings.TrimPrefix(wait, s.url)); !strings.Contains(body, "You are next") {
 			t.Errorf("the waiting page: %s", body)
 		}
-		if live := s.Call("GET", "/items/sku-1", ""); !strings.Contains(live, `"waiting":1`) && !strings.Contains(live, `"waiting": 1`) {
+		// Five pages are five requests of traffic, and one place.
+		sitetest.Until(t, "the pages are counted", func() bool { return strings.Contains(s.Call("GET", "/items/sku-1", ""), `"traffic":{"requests":5,`) })
+		if live := s.Call("GET", "/items/sku-1", ""); !strings.Contains(live, `"waiting":1,`) || !strings.Contains(live, `"joined":1,`) {
 			t.Errorf("more than one place: %s", live)
 		}
 		// Another spelling is no way round; neither is what a visitor says of itself.
@@ -185,10 +188,107 @@ func TestAVisitorLinesUpAndComesBack(t *testing.T) {
 		if _, body := sitetest.Do(t, c, "POST", s.url+"/product/sku-1", "order"); body != "POST /product/sku-1 order" {
 			t.Errorf("a POST came as %s", body)
 		}
+		if live := s.Call("GET", "/items/sku-1", ""); !strings.Contains(live, `"waiting":0,"running":1,`) || !strings.Contains(live, `"joined":1,`) {
+			t.Errorf("it is another visitor by now: %s", live)
+		}
 		s.refusesWhatIsNoPass(t)
 		s.believesNobody(t)
 		s.opensNoSocket(t)
 		s.takesNoRefusalForAnOutage(t)
+	})
+}
+
+// A visitor who was let in to one item shows that pass at another whose queue is on, in every way there is, and with all the
+// cookies: it is no pass there, and the origin is not reached, as its own log says.
+func TestAPassIsOfNoUseAtAnotherItem(t *testing.T) {
+	t.Parallel()
+	all(t, func(t *testing.T, p proxy) {
+		s, c := p.put(t, nil), sitetest.Browser(nil)
+		s.On("sku-1", 100)
+		s.On("sku-2", 0)
+		sitetest.Until(t, "let in", func() bool {
+			resp, _ := s.page(t, c, "/product/sku-1")
+			return resp.StatusCode == 200
+		})
+		s.page(t, c, "/product/sku-1") // with the cookies of the answer before
+		seen := s.Origin.Seen()
+		token := seen[len(seen)-1].Header.Get("Sluice-Pass")
+		cookies := seen[len(seen)-1].Header.Get("Cookie")
+		if token == "" || cookies == "" {
+			t.Fatalf("the origin got %v", seen[len(seen)-1].Header)
+		}
+		for _, path := range []string{"/product/sku-2", "/product/sku-2?sluice_pass=" + token, "//product/%73ku-2", "/product/sku-2?x=/product/sku-1", "/product/sku-1/../sku-2"} {
+			ways := shown(token)
+			ways["all cookies"] = []string{"Cookie", cookies}
+			ways["cookie of this item"] = []string{"Cookie", cookies + "; sluice_pass_sku-2=" + token}
+			ways["header of the other item"] = []string{"Sluice-Pass", token, "X-Sluice-Item", "sku-1"}
+			ways["header of the other address"] = []string{"Sluice-Pass", token, "X-Original-Uri", "/product/sku-1", "X-Forwarded-Uri", "/product/sku-1"}
+			for way, headers := range ways {
+				if resp, body := s.page(t, sitetest.Browser(nil), path, headers...); resp.StatusCode != 302 || !strings.HasPrefix(resp.Header.Get("Location"), s.url+"/wait/sku-2") {
+					t.Errorf("%s, by %s: %d %s %s", path, way, resp.StatusCode, resp.Header.Get("Location"), body)
+				}
+			}
+		}
+		if resp, _ := s.page(t, c, "/product/sku-2"); resp.StatusCode != 302 {
+			t.Errorf("the visitor's own browser: %d", resp.StatusCode)
+		}
+		if resp, _ := sitetest.Do(t, c, "POST", s.url+"/product/sku-2", "order", "Sluice-Pass", token, "Sec-Fetch-Mode", "cors"); resp.StatusCode != 401 {
+			t.Errorf("a POST: %d", resp.StatusCode)
+		}
+		if now := s.Origin.Seen(); len(now) != len(seen) {
+			t.Errorf("the origin was reached: %s", now[len(seen)].URL)
+		}
+		if resp, _ := s.page(t, c, "/product/sku-1"); resp.StatusCode != 200 {
+			t.Errorf("at its own item, afterwards: %d", resp.StatusCode)
+		}
+	})
+}
+
+// B070: addresses as browsers and others send them, raw bytes and broken encodings too, lead to the waiting page of their
+// item and back to the same path, in one header line of plain ASCII; nothing of it is an error of Sluice's.
+func TestOddAddressesGoThroughTheProxy(t *testing.T) {
+	t.Parallel()
+	all(t, func(t *testing.T, p proxy) {
+		s := p.put(t, nil)
+		s.Call("PATCH", "/policies/*", `{"mode": "on", "inflow_per_second": 0}`)
+		for _, path := range []string{
+			"/product/a%20b?x=1", "/product/\xec\x83\x81\xed\x92\x88?q=\xea\xb0\x80", "/product/%E0%A4", "/product/a%0d%0aSet-Cookie:x=1", "/product/" + strings.Repeat("x", 2000),
+			"/product/*", "/product/%00", "/product/a?b?c", "/product/%", "/product/\"><script>",
+		} {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: shop\r\nAccept: text/html\r\nSec-Fetch-Mode: navigate\r\nConnection: close\r\n\r\n", path)
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			conn.Close()
+			if err != nil {
+				t.Fatalf("%.40q: %v", path, err)
+			}
+			to := resp.Header.Get("Location")
+			if resp.StatusCode >= 500 || resp.StatusCode == 200 || resp.StatusCode == 302 && !strings.HasPrefix(to, s.url+"/wait/") {
+				t.Errorf("%.40q: %d to %.80q", path, resp.StatusCode, to)
+			}
+			if strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+				t.Errorf("%.40q: Location %.80q", path, to)
+			}
+			for _, cookie := range resp.Cookies() {
+				if !strings.HasPrefix(cookie.Name, "sluice_") {
+					t.Errorf("%.40q sets %s", path, cookie.Name)
+				}
+			}
+			if resp.StatusCode != 302 || strings.Contains(path, "\"") {
+				continue // refused, or no place to lead back to
+			}
+			// Caddy encodes what is no ASCII; it is the same address.
+			at, err := url.Parse(to)
+			if err != nil || at.Query().Get("return") != path && at.Query().Get("return") != (&url.URL{Path: "/product/상품", RawQuery: "q=가"}).String() {
+				t.Errorf("%.40q returns to %.60q", path, to)
+			}
+		}
+		if seen := s.Origin.Seen(); len(seen) != 0 {
+			t.Errorf("the origin was reached: %s", seen[0].URL)
+		}
 	})
 }
 

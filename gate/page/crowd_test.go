@@ -50,7 +50,9 @@ const reportPlaces = `(() => {
 		const place = document.querySelector("#place"), number = place && !place.hidden ? document.querySelector("#number").textContent : "";
 		if (number && number !== last) {
 			last = number;
-			fetch("/seen?what=" + encodeURIComponent("place " + (performance.timeOrigin + performance.now()).toFixed(3) + " " + number), {keepalive: true});
+			const report = "/seen?what=" + encodeURIComponent("place " + (performance.timeOrigin + performance.now()).toFixed(3) + " " + number);
+			const send = () => fetch(report, {keepalive: true}).catch(() => setTimeout(send, 500)); // the network may be cut
+			send();
 		}
 	};
 	new MutationObserver(look).observe(document, {subtree: true, childList: true, characterData: true, attributes: true});
@@ -164,7 +166,7 @@ func TestOneBrowserAmongThreeHundredPeople(t *testing.T) {
 				t.Errorf("at %s, want %s", at, back)
 			}
 			told := w.toldSoFar()
-			if len(told) < 5 || told[0] != peopleAhead+1 || !slices.IsSortedFunc(told, func(a, b int64) int { return int(b - a) }) {
+			if len(told) < 3 || told[0] != peopleAhead+1 || !slices.IsSortedFunc(told, func(a, b int64) int { return int(b - a) }) {
 				t.Errorf("the server gave the places %v", told)
 			}
 			if c.o.NoScript {
