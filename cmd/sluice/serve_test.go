@@ -47,11 +47,17 @@ func serveIn(t *testing.T, environ []string, flags ...string) served {
 // await waits until what happens, for at most a minute.
 func (s served) await(t *testing.T, what string, happens func() bool) {
 	t.Helper()
-	late := time.After(time.Minute)
+	s.within(t, time.Minute, what, happens)
+}
+
+// within waits until what happens, for at most so long.
+func (s served) within(t *testing.T, most time.Duration, what string, happens func() bool) {
+	t.Helper()
+	late := time.After(most)
 	for !happens() {
 		select {
 		case <-late:
-			t.Fatalf("no %s in a minute: %s", what, s.Output())
+			t.Fatalf("no %s in %v: %s", what, most, s.Output())
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"github.com/sluicehq/sluice/internal/childproc"
 	"bufio"
 	"bytes"
 	"context"
@@ -121,7 +122,7 @@ func items(ctx context.Context, e *env) error {
 	r.note("processor of the store", cpu/took*100, "%")
 	r.note("processor of the three nodes", nodes.Seconds()/took*100, "%")
 	for _, n := range f.Nodes {
-		r.note("memory of "+n.Name, residentMB(n), "MB")
+		r.note("memory of "+n.Name, childproc.ResidentMB(n.PID()), "MB")
 	}
 	return nil
 }

@@ -17,24 +17,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sluicehq/sluice/internal/fleet"
 	"github.com/sluicehq/sluice/queue/redisline"
 )
-
-// residentMB is the memory of the node's process in MB (10^6 B); 0 where the system does not say.
-func residentMB(n *fleet.Node) float64 {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.PID()))
-	if err != nil {
-		return 0
-	}
-	_, rest, ok := strings.Cut(string(raw), "VmRSS:")
-	fields := strings.Fields(rest)
-	if !ok || len(fields) == 0 {
-		return 0
-	}
-	kib, _ := strconv.ParseFloat(fields[0], 64)
-	return kib * 1024 / 1e6
-}
 
 // processor is the processor time that a process has used; 0 where the system does not say.
 func processor(c interface{ PID() int }) time.Duration {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"github.com/sluicehq/sluice/internal/childproc"
 	"bytes"
 	"context"
 	"errors"
@@ -106,14 +107,14 @@ func (c contest) run(ctx context.Context, e *env, f *testbed) error {
 	r.note("sluice p50", ours.quantile(50), "ms")
 	r.note("sluice p99", ours.quantile(99), "ms")
 	r.atMost("requests that failed", float64(ours.errors), 0, "requests")
-	r.note("processor time of the bare server", theirs.spent.node.Seconds()/float64(theirs.requests)*1e6, "µs/request")
+	r.note("processor time of the bare server", theirs.perRequest(), "µs/request")
 	if f == nil {
 		return nil
 	}
 	n := float64(ours.requests)
-	r.note("processor time of the node", ours.spent.node.Seconds()/n*1e6, "µs/request")
+	r.note("processor time of the node", ours.perRequest(), "µs/request")
 	r.note("processor time of the store", ours.spent.store/n*1e6, "µs/request")
-	r.note("memory of the node", residentMB(f.Nodes[0]), "MB")
+	r.note("memory of the node", childproc.ResidentMB(f.Nodes[0].PID()), "MB")
 
 	var counted load.Result
 	n2, err := f.countCalls(ctx, func() (err error) {
@@ -170,6 +171,11 @@ func (s *side) quantile(q float64) float64 {
 		of = append(of, float64(r.Quantile(q).Microseconds())/1000)
 	}
 	return median(of)
+}
+
+// perRequest is the processor time of the node for each request, in µs.
+func (s *side) perRequest() float64 {
+	return s.spent.node.Seconds() / float64(max(1, s.requests)) * 1e6
 }
 
 // spent is processor time.

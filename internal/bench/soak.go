@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"github.com/sluicehq/sluice/internal/childproc"
 	"bytes"
 	"context"
 	"fmt"
@@ -153,6 +154,6 @@ func (f *testbed) left(ctx context.Context) (l leftovers, err error) {
 	if err != nil {
 		return l, err
 	}
-	l.keys, l.storeMB, l.resident = float64(store.DBSize(ctx).Val()), used/1e6, residentMB(n)
+	l.keys, l.storeMB, l.resident = float64(store.DBSize(ctx).Val()), used/1e6, childproc.ResidentMB(n.PID())
 	return l, nil
 }

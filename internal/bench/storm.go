@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"github.com/sluicehq/sluice/internal/childproc"
 	"context"
 	"fmt"
 	"time"
@@ -97,7 +98,7 @@ func (e *env) stormed(ctx context.Context, f *testbed, s *stage, budget int, spa
 	r.limit(e.Short, "store commands by clients", float64(n.byClients)/float64(max(1, counted)), 0.1, "per poll")
 	r.note("store commands inside scripts", float64(n.inScripts)/float64(max(1, counted)), "per poll")
 	r.note("processor time of the node", cpu.Seconds()/polls*1e6, "µs/poll")
-	r.note("memory of the node", residentMB(f.Nodes[0]), "MB")
+	r.note("memory of the node", childproc.ResidentMB(f.Nodes[0].PID()), "MB")
 	r.atMost("requests that failed", float64(s.failed.Load()), 0, "requests")
 	return nil
 }

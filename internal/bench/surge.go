@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"github.com/sluicehq/sluice/internal/childproc"
 	"context"
 	"fmt"
 	"slices"
@@ -183,13 +184,13 @@ func (e *env) warm(ctx context.Context, f *testbed) error {
 func watchMemory(ctx context.Context, f *testbed, store *redis.Client) func() (keys int64, grownMB []float64) {
 	before, most := make([]float64, len(f.Nodes)), make([]float64, len(f.Nodes))
 	for i, n := range f.Nodes {
-		before[i] = residentMB(n)
+		before[i] = childproc.ResidentMB(n.PID())
 	}
 	var keys int64
 	sample := func() {
 		keys = max(keys, store.DBSize(ctx).Val())
 		for i, n := range f.Nodes {
-			most[i] = max(most[i], residentMB(n)-before[i])
+			most[i] = max(most[i], childproc.ResidentMB(n.PID())-before[i])
 		}
 	}
 	done, stopped := make(chan struct{}), make(chan struct{})

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluicehq/sluice/internal/childproc"
 	"github.com/sluicehq/sluice/internal/fleet"
 	"github.com/sluicehq/sluice/internal/load"
 	"github.com/sluicehq/sluice/queue"
@@ -17,9 +18,9 @@ import (
 // mostWatchedMB is how much more memory a node may take that is watched, whether its receiver takes, hangs or is down.
 const mostWatchedMB = 32 << 20 / 1e6
 
-// watching: what it costs to be watched. Four nodes of one store answer the same checks in turns: one that nobody watches;
-// one that is scraped each second and sends its traces, 1 %, to a receiver; one whose receiver takes connections and never
-// answers; and one whose receiver is down, so that each connection is refused.
+// watching: what it costs to be watched. Nodes of one store answer the same checks, each in turns with one that nobody
+// watches. All of them are scraped each second and send their traces, 1 %: one to a receiver, one to a receiver that takes
+// connections and never answers, and one to where nothing listens, so that each connection is refused.
 func watching(ctx context.Context, e *env) error {
 	f, err := e.start(ctx, 1)
 	defer f.close()
@@ -60,39 +61,64 @@ func watching(ctx context.Context, e *env) error {
 	defer stop()
 	go f.scrape(watch, f.Nodes[1:])
 
-	pairs, span := pick(e.Short, 11, 2), pick(e.Short, 2*time.Second, 500*time.Millisecond)
-	rates := map[string][]float64{}
-	for i := range pairs + 1 { // the first warms
-		turn := slices.Clone(f.Nodes)
-		if i%2 == 1 {
-			slices.Reverse(turn) // whoever comes last finds the machine warmer, or busier
+	pairs, span := pick(e.Short, 15, 2), pick(e.Short, time.Second, 500*time.Millisecond)
+	plain := f.Nodes[0]
+	one := func(n *fleet.Node, into *side) error {
+		before := processor(n)
+		r, err := load.Run(ctx, load.Plan{Addrs: []string{n.Host()}, Conns: conns, For: span, Next: turns(requests, conns)})
+		if err != nil {
+			return err
 		}
-		for _, n := range turn {
-			r, err := load.Run(ctx, load.Plan{Addrs: []string{n.Host()}, Conns: conns, For: span, Next: turns(requests, conns)})
-			if err != nil {
-				return err
+		if r.Errors > 0 {
+			return fmt.Errorf("%s: %d requests failed: %w", n.Name, r.Errors, r.First)
+		}
+		into.add(r, spent{node: processor(n) - before})
+		return nil
+	}
+	var warm side
+	for _, n := range f.Nodes {
+		if err := one(n, &warm); err != nil {
+			return err
+		}
+	}
+	var unwatched side
+	watched, beside := map[string]*side{}, map[string]*side{} // and the runs of the plain one next to them
+	for i := range pairs {
+		for _, n := range f.Nodes[1:] {
+			if i == 0 {
+				watched[n.Name], beside[n.Name] = &side{}, &side{}
 			}
-			if r.Errors > 0 {
-				return fmt.Errorf("%s: %d requests failed: %w", n.Name, r.Errors, r.First)
+			turn := []func() error{func() error { return one(plain, beside[n.Name]) }, func() error { return one(n, watched[n.Name]) }}
+			if i%2 == 1 {
+				slices.Reverse(turn) // whoever comes second finds the machine warmer, or busier
 			}
-			if i > 0 {
-				rates[n.Name] = append(rates[n.Name], float64(r.Requests)/span.Seconds())
+			for _, run := range turn {
+				if err := run(); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	r := &e.report
-	plain := rates[f.Nodes[0].Name]
-	r.note("nobody watches", median(plain), "requests/s")
+	for _, s := range beside {
+		unwatched.rates = append(unwatched.rates, s.rates...)
+		unwatched.requests += s.requests
+		unwatched.spent.node += s.spent.node
+	}
+	r.note("nobody watches", median(slices.Clone(unwatched.rates)), "requests/s")
+	r.note("processor time of the node", unwatched.perRequest(), "µs/request")
 	for _, n := range f.Nodes[1:] {
+		mine := watched[n.Name]
 		var ratios []float64
-		for i, rate := range rates[n.Name] {
-			ratios = append(ratios, rate/plain[i])
+		for i, rate := range mine.rates {
+			ratios = append(ratios, rate/beside[n.Name].rates[i])
 		}
-		r.note(n.Name, median(rates[n.Name]), "requests/s")
+		r.note("receiver "+n.Name, median(mine.rates), "requests/s")
+		r.note("processor time of the node", mine.perRequest(), "µs/request")
 		r.atLeast(e.Short, fmt.Sprintf("ratio, receiver %s, median of %d pairs", n.Name, pairs), median(ratios), 0.95, "×")
 		r.note("least and most of the pairs", slices.Min(ratios), "×")
 		r.note("", slices.Max(ratios), "×")
-		r.atMost("more memory, receiver "+n.Name, residentMB(n)-residentMB(f.Nodes[0]), mostWatchedMB, "MB")
+		r.atMost("more memory, receiver "+n.Name, childproc.ResidentMB(n.PID())-childproc.ResidentMB(plain.PID()), mostWatchedMB, "MB")
 	}
 	return nil
 }
