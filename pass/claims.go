@@ -2,8 +2,6 @@ package pass
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,17 +18,6 @@ type Claims struct {
 	IssuedAt   time.Time // iat, whole seconds
 	ExpiresAt  time.Time // exp, whole seconds
 	Generation int64     // gen: of the queue that let the visitor in
-}
-
-// TraceID is the id of the trace that a visitor's whole wait belongs to, from the join to the first request inside.
-// It follows from what tickets and passes say anyhow, so every node and every origin finds the same one.
-func TraceID(item, visitor string, generation int64) (id [16]byte) {
-	b := append([]byte("sluice trace\x00"), item...)
-	b = append(append(b, 0), visitor...)
-	b = binary.BigEndian.AppendUint64(append(b, 0), uint64(generation))
-	sum := sha256.Sum256(b)
-	copy(id[:], sum[:])
-	return id
 }
 
 // claimsJSON gives the names and the order of the claims in a pass.

@@ -159,7 +159,8 @@ func (g *guest) goesOn() *http.Request {
 	if g.claims == nil {
 		return g.r
 	}
-	return g.r.WithContext(context.WithValue(g.r.Context(), insideKey{}, &inside{*g.claims, g.token}))
+	next := g.r.WithContext(context.WithValue(g.r.Context(), insideKey{}, &inside{*g.claims, g.token}))
+	return traced(next, g.claims, g.m.o.TraceShare)
 }
 
 // answer ends a request here.

@@ -26,6 +26,10 @@ type Options struct {
 	// FailOpen decides for those without a valid pass while Sluice cannot be reached: true lets them in, false answers
 	// 503. A valid pass is verified offline and good in either case.
 	FailOpen bool
+	// TraceShare is the share of the waits that are traced, 0 to 1, as nodes have it by --trace-sample-ratio. A request
+	// that goes on by a pass of such a wait, and has no trace of its own, gets the header traceparent, so that what the
+	// origin traces of it is in one trace with the wait. 0 = requests go on as they came.
+	TraceShare float64
 	// Timeout of a call of Sluice; 0 = 1 s.
 	Timeout time.Duration
 	// Transport for calls of Sluice; nil = one of its own.
@@ -57,6 +61,9 @@ func NewMiddleware(o Options) (*Middleware, error) {
 	}
 	if o.Item == nil {
 		return nil, errors.New("pass: Item is missing: it says which item a request is for")
+	}
+	if !(o.TraceShare >= 0 && o.TraceShare <= 1) { // nor NaN
+		return nil, fmt.Errorf("pass: TraceShare is %v, must be 0 to 1", o.TraceShare)
 	}
 	if o.Timeout < 0 {
 		return nil, fmt.Errorf("pass: Timeout is %v, must be 0 (1 s) or more", o.Timeout)

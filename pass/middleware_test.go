@@ -438,6 +438,29 @@ func TestNoRequestLeadsToAnotherSite(t *testing.T) {
 	}
 }
 
+// A request's own trace goes on to Sluice, where it is asked about, and to the page.
+func TestACallersTraceGoesOn(t *testing.T) {
+	t.Parallel()
+	const own = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	var asked atomic.Value
+	sluice := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(r.Header.Get("Traceparent"))
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(sluice.Close)
+	guard, err := pass.NewMiddleware(pass.Options{Service: sluice.URL, Item: itemOf, FailOpen: true, TraceShare: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodGet, "/product/sku-1", nil)
+	r.Header.Set("Traceparent", own)
+	w := httptest.NewRecorder()
+	guard.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header.Get("Traceparent")) })).ServeHTTP(w, r)
+	if asked.Load() != own || w.Body.String() != own {
+		t.Errorf("Sluice was asked within %v, the page within %q", asked.Load(), w.Body)
+	}
+}
+
 func TestOptionsThatAreWrongAreNamed(t *testing.T) {
 	t.Parallel()
 	item := func(*http.Request) string { return "" }
@@ -445,6 +468,7 @@ func TestOptionsThatAreWrongAreNamed(t *testing.T) {
 		"Service": {Item: item}, "Item": {Service: "https://queue.example"},
 		"Reach": {Service: "https://queue.example", Item: item, Reach: "queue:8080"},
 		"Site":  {Service: "https://queue.example", Item: item, Site: "https://shop.example?x"}, "Timeout": {Service: "https://queue.example", Item: item, Timeout: -1},
+		"TraceShare": {Service: "https://queue.example", Item: item, TraceShare: 1.5},
 	} {
 		if _, err := pass.NewMiddleware(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

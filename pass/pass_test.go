@@ -288,22 +288,6 @@ func TestKnownIsAskedBeforeTheSignature(t *testing.T) {
 	}
 }
 
-func TestTraceID(t *testing.T) {
-	t.Parallel()
-	seen := map[[16]byte]bool{}
-	for _, id := range [][16]byte{
-		TraceID("a", "bc", 1), TraceID("ab", "c", 1), TraceID("a", "bc", 2), TraceID("b", "bc", 1), {},
-	} {
-		if seen[id] {
-			t.Errorf("%x comes twice", id)
-		}
-		seen[id] = true
-	}
-	if !seen[TraceID("a", "bc", 1)] {
-		t.Error("asked twice, it differs")
-	}
-}
-
 func TestJWKS(t *testing.T) {
 	t.Parallel()
 	a, b := testKey(1), testKey(2)

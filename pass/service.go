@@ -129,12 +129,12 @@ func (s *service) ask(g *guest, query string) (*verdict, error) {
 	}
 }
 
-// identify hands on what says who the visitor is and what kind of request it is: our own headers and cookies, never the
-// site's.
+// identify hands on what says who the visitor is, what kind of request it is and which trace it belongs to: our own headers
+// and cookies, never the site's.
 func identify(req *http.Request, g *guest) {
 	for _, name := range [...]string{
 		"Sluice-Visitor", "Sluice-Ticket", "Sluice-Pass", "User-Agent", "Range",
-		"Sec-Fetch-Dest", "Sec-Purpose", "Purpose", "X-Moz",
+		"Sec-Fetch-Dest", "Sec-Purpose", "Purpose", "X-Moz", "Traceparent", "Tracestate",
 	} {
 		if v := g.r.Header.Get(name); v != "" {
 			req.Header.Set(name, v)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,11 +14,16 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/otel/propagation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 	coltrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
 
 	"github.com/sluicehq/sluice/internal/telemetry"
+	"github.com/sluicehq/sluice/pass"
 )
 
 // receiver takes spans by OTLP over gRPC, as a collector does.
@@ -70,9 +76,9 @@ func named(name string) func(*otlp.Span) bool {
 	return func(s *otlp.Span) bool { return s.Name == name }
 }
 
-// sending opens an export for each of n nodes, by the standard variables, which are set no longer than that takes: it comes before
-// t.Parallel.
-func sending(t *testing.T, to string, n int) (exports []*telemetry.Export) {
+// sending opens an export for each of n nodes, and the exporter of an origin, by the standard variables, which are set no
+// longer than that takes: it comes before t.Parallel.
+func sending(t *testing.T, to string, n int) (exports []*telemetry.Export, origin sdktrace.SpanExporter) {
 	t.Helper()
 	t.Run("by the variables", func(t *testing.T) {
 		t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://"+to)
@@ -85,17 +91,47 @@ func sending(t *testing.T, to string, n int) (exports []*telemetry.Export) {
 			}
 			exports = append(exports, x)
 		}
+		var err error
+		if origin, err = autoexport.NewSpanExporter(context.Background()); err != nil {
+			t.Fatal(err)
+		}
 	})
-	return exports
+	return exports, origin
 }
 
-// A visitor's way over two nodes is one trace: join, polls, admission and the first pass hang below the wait, calls of the store
-// below the requests that make them. Sales and operators have traces of their own.
+// shop serves a page behind the middleware, which traces its requests as their header says, and gives its address.
+func shop(t *testing.T, sluice, reach string, to sdktrace.SpanExporter) string {
+	t.Helper()
+	guard, err := pass.NewMiddleware(pass.Options{
+		Service: sluice, Reach: reach, TraceShare: 1, Item: func(r *http.Request) string { return strings.TrimPrefix(r.URL.Path, "/product/") },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	traces := sdktrace.NewTracerProvider(sdktrace.WithSyncer(to))
+	page := func(w http.ResponseWriter, r *http.Request) {
+		ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+		_, span := traces.Tracer("shop").Start(ctx, "GET /product/{item}", trace.WithSpanKind(trace.SpanKindServer))
+		defer span.End()
+		fmt.Fprint(w, "sold")
+	}
+	s := httptest.NewServer(guard.Handler(http.HandlerFunc(page)))
+	t.Cleanup(func() {
+		s.Close()
+		if err := traces.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.URL
+}
+
+// A visitor's way over two nodes and a shop is one trace: join, polls, admission and the first request inside hang below the
+// wait, calls of the store below the requests that make them. Sales and operators have traces of their own.
 //
 // B092: of whatever is asked, the names of spans stay few, and nothing of it that belongs to a visitor is in a span. B088: nor do the metrics grow.
 func TestAVisitorsWaitIsOneTrace(t *testing.T) {
 	to := newReceiver(t)
-	exports := sending(t, to.at, 2)
+	exports, origin := sending(t, to.at, 2)
 	t.Parallel()
 	r := newRigOf(t, 0, 100)
 	r.exports = exports
@@ -112,13 +148,21 @@ func TestAVisitorsWaitIsOneTrace(t *testing.T) {
 	if a := v.check(1, "sku-1"); a.Reason != "pass_valid" {
 		t.Fatalf("%s/%s", a.Action, a.Reason)
 	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, shop(t, "http://shop.test", "http://"+r.nodes[1].Addresses().Visitor, origin)+"/product/sku-1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Sluice-Pass", v.passes)
+	if resp, err := r.client.Do(req); err != nil || read(resp) != "sold" {
+		t.Fatalf("the shop's answer: %v, %v", resp, err)
+	}
 
 	r.eventually(10*time.Second, "the wait is told", func() bool { return len(to.of(named("wait"))) == 1 })
 	wait := to.of(named("wait"))[0]
 	if len(wait.ParentSpanId) != 0 || wait.EndTimeUnixNano < wait.StartTimeUnixNano {
 		t.Errorf("the wait: %v", wait)
 	}
-	const check, poll = "GET /v1/items/{item}/check", "GET /v1/items/{item}/status"
+	const check, poll, bought = "GET /v1/items/{item}/check", "GET /v1/items/{item}/status", "GET /product/{item}"
 	of := func() []*otlp.Span {
 		return to.of(func(s *otlp.Span) bool { return string(s.TraceId) == string(wait.TraceId) })
 	}
@@ -131,7 +175,7 @@ func TestAVisitorsWaitIsOneTrace(t *testing.T) {
 	}
 	r.eventually(10*time.Second, "the whole way is told", func() bool {
 		n := names()
-		return n[check] == 2 && n[poll] > 0 && n["script join"] > 0
+		return n[check] == 2 && n[poll] > 0 && n["script join"] > 0 && n[bought] == 1
 	})
 	byID := map[string]*otlp.Span{}
 	for _, s := range of() {

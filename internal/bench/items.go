@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"github.com/sluicehq/sluice/internal/childproc"
 	"bufio"
 	"bytes"
 	"context"
@@ -15,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sluicehq/sluice/internal/childproc"
 	"github.com/sluicehq/sluice/internal/load"
 	"github.com/sluicehq/sluice/queue"
 )

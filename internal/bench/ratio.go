@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"github.com/sluicehq/sluice/internal/childproc"
 	"bytes"
 	"context"
 	"errors"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sluicehq/sluice/internal/childproc"
 	"github.com/sluicehq/sluice/internal/load"
 )
 

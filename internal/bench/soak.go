@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"github.com/sluicehq/sluice/internal/childproc"
 	"bytes"
 	"context"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/sluicehq/sluice/internal/childproc"
 )
 
 // soak plays five minutes of mixed traffic, with sessions shorter than that, and compares what is left of it at the end

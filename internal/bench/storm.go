@@ -1,12 +1,13 @@
 package bench
 
 import (
-	"github.com/sluicehq/sluice/internal/childproc"
 	"context"
 	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/sluicehq/sluice/internal/childproc"
 )
 
 // storm lets 200,000 people wait in line who poll as they are told, under a budget of polls.

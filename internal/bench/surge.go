@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"github.com/sluicehq/sluice/internal/childproc"
 	"context"
 	"fmt"
 	"slices"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/sluicehq/sluice/internal/childproc"
 )
 
 // The bounds of a surge: made-up items leave memory and keys flat, and all gates know of an activation in time.

@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"math/rand/v2"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/sluicehq/sluice/pass"
 	"github.com/sluicehq/sluice/queue"
 )
 
@@ -25,37 +25,24 @@ import (
 // spans of one trace without telling each other anything, and all of them decide alike whether it is sampled.
 type Tracer struct {
 	tracer trace.Tracer
-	below  uint64 // of 2^56
+	share  float64 // of what is traced, 0 to 1
 }
-
-const all = uint64(1) << 56
 
 // Tracer gives the tracer, nil where spans are not to be sent.
 func (x *Export) Tracer() *Tracer {
 	if x == nil || x.spans == nil {
 		return nil
 	}
-	return &Tracer{tracer: x.spans.Tracer(scope), below: uint64(x.ratio * float64(all))}
+	return &Tracer{tracer: x.spans.Tracer(scope), share: x.ratio}
 }
 
 // drawn reports whether something that belongs to no trace yet is to be traced.
-func (t *Tracer) drawn() bool { return rand.Uint64N(all) < t.below }
+func (t *Tracer) drawn() bool { return rand.Float64() < t.share }
 
-// wait is the span around a visitor's wait, which nobody has made yet.
-func wait(item queue.Item, v queue.Visitor, g queue.Generation) trace.SpanContext {
-	var buf [192]byte
-	b := append(buf[:0], item...)
-	b = append(append(b, 0), v...)
-	b = binary.AppendVarint(append(b, 0), int64(g))
-	sum := sha256.Sum256(b)
-	return trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID(sum[:16]), SpanID: trace.SpanID(sum[16:24]), TraceFlags: trace.FlagsSampled, Remote: true,
-	})
-}
-
-// sampled reports whether a trace is to be traced: by the 56 bits of its id that W3C has be random, so that collectors can tell too.
-func (t *Tracer) sampled(id trace.TraceID) bool {
-	return binary.BigEndian.Uint64(id[8:])&(all-1) < t.below
+// wait is the span around a visitor's wait, which nobody has made yet; false where it is not among those that are traced.
+func (t *Tracer) wait(item queue.Item, v queue.Visitor, g queue.Generation) (around trace.SpanContext, sampled bool) {
+	of := pass.TraceOf(string(item), string(v), int64(g))
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: of.ID, SpanID: of.Span, TraceFlags: trace.FlagsSampled, Remote: true}), of.Sampled(t.share)
 }
 
 var w3c propagation.TraceContext
@@ -129,7 +116,8 @@ func (t *Tracer) Visit(r *http.Request, item queue.Item, v queue.Visitor, g queu
 	switch {
 	case span.IsRecording():
 		if g != 0 {
-			span.AddLink(trace.Link{SpanContext: wait(item, v, g)})
+			around, _ := t.wait(item, v, g)
+			span.AddLink(trace.Link{SpanContext: around})
 		}
 	case len(r.Header["Traceparent"]) > 0 && r.Context().Value(unsampled{}) != nil: // the header is the cheaper look
 		return
@@ -139,8 +127,8 @@ func (t *Tracer) Visit(r *http.Request, item queue.Item, v queue.Visitor, g queu
 		}
 		t.begin(r, r.Context())
 	default:
-		around := wait(item, v, g)
-		if !t.sampled(around.TraceID()) {
+		around, sampled := t.wait(item, v, g)
+		if !sampled {
 			return
 		}
 		t.begin(r, trace.ContextWithRemoteSpanContext(r.Context(), around))
@@ -163,8 +151,8 @@ func (t *Tracer) Waited(item queue.Item, v queue.Visitor, g queue.Generation, fr
 	if t == nil {
 		return ""
 	}
-	around := wait(item, v, g)
-	if !t.sampled(around.TraceID()) {
+	around, sampled := t.wait(item, v, g)
+	if !sampled {
 		return ""
 	}
 	_, span := t.tracer.Start(context.WithValue(context.Background(), given{}, around), "wait", trace.WithTimestamp(from),
