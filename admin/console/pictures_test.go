@@ -127,6 +127,12 @@ func stage(ctx context.Context, r *rig, wg *sync.WaitGroup) {
 	r.api("PUT", "/sales/drop", map[string]any{
 		"name": "Lightstick restock", "item": "lightstick", "time_zone": "Europe/Berlin", "prequeue_at": now.Add(-5 * time.Minute), "opens_at": now.Add(2 * time.Hour), "closes_at": now.Add(5 * time.Hour),
 	})
+	for i, name := range []string{"ada", "bob", "mina", "kim"} {
+		r.user(name, []string{"admin", "operator", "marketer", "viewer"}[i])
+	}
+	r.api("POST", "/tokens", map[string]any{"name": "the shop's servers", "role": "service"})
+	r.api("POST", "/tokens", map[string]any{"name": "deploys", "role": "operator", "expires_at": now.AddDate(0, 3, 0)})
+	r.api("POST", "/webhooks", map[string]any{"url": "https://8.8.8.8/hooks/sluice", "note": "the team's channel", "types": []string{"sale.opened", "sale.missed"}})
 	pause(ctx, 2*time.Second)
 	r.join("lightstick", 140)
 	r.crowd(ctx, wg, "sneaker-42", 9, 20*time.Second)
