@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	waitpage "github.com/sluicehq/sluice/gate/page"
 	"github.com/sluicehq/sluice/internal/browsertest"
+	"github.com/sluicehq/sluice/queue"
 )
 
 func TestTwoOperatorsEditOnePolicy(t *testing.T) {
@@ -76,6 +78,22 @@ func TestTheWaitingPageIsShownBeforeItIsSaved(t *testing.T) {
 	p.Eventually("loads > 1")
 	if page := shown(); !strings.Contains(page, "Typed, not saved") || !strings.Contains(page, `lang="ko"`) || !strings.Contains(page, "@media all") {
 		t.Errorf("the frame shows %s", page)
+	}
+	// Every state can be chosen, and is shown in every language, as what the visitor API calls it.
+	states := map[string]string{
+		"waiting": "wait", "next": "wait", "prequeue": "prequeue", "draw": "prequeue", "paused": "paused", "store_down": "store_down", "again": "wait",
+		"full": "queue_full", "closed": "closed", "turn": "pass", "left": "left",
+	}
+	if got := browsertest.Evaluate[string](p, `[...document.querySelector("#p-state").options].map(o => o.value).join()`); got != strings.Join(waitpage.States(), ",") {
+		t.Errorf("the states to choose from are %s", got)
+	}
+	for _, state := range waitpage.States() {
+		for _, lang := range queue.PageLanguages {
+			page := browsertest.Evaluate[string](p, fmt.Sprintf(`fetch("/admin/policy/page?pattern=previewed&state=%s&page_lang=%s").then(r => r.text())`, state, lang))
+			if !strings.Contains(page, `<html lang="`+lang+`">`) || !strings.Contains(page, `data-state="`+states[state]+`"`) {
+				t.Errorf("%s in %s: %.600s", state, lang, page)
+			}
+		}
 	}
 	if steps := browsertest.Evaluate[int](p, "history.length"); steps > 2 {
 		t.Errorf("looking at it made %d steps of the way back", steps)
