@@ -3,6 +3,7 @@ package admin
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -269,6 +270,32 @@ func TestMarketerMayChangeTheWaitPageAlone(t *testing.T) {
 	if _, p := f.o.Settings.Now().For("x"); p.WaitPage.Title["en"] != "Soon" || p.InflowPerSecond != 50 {
 		t.Errorf("in force: %+v", p)
 	}
+}
+
+// FuzzPolicy: a policy that is taken is within its ranges, and read back as the same from what it is answered as.
+func FuzzPolicy(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `{"mode":"on","inflow_per_second":1e309}`, `{"inflow_per_second":-0.0}`, `{"trigger_requests":500,"Trigger_requests":1}`, `{"wait_page":{"title":{"en":"x"}}}`,
+		`{"return_origins":["https://a.example","javascript:"]}`, `{"pattern":"sku-*"}`, `[]`, `{"session_seconds":null}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		p, err := readPolicy(in, "sku-1")
+		if err != nil {
+			return
+		}
+		if err := p.Validate(); err != nil {
+			t.Fatalf("%s is taken, and is not valid: %v", in, err)
+		}
+		out, err := json.Marshal(policyView{"sku-1", p})
+		if err != nil {
+			t.Fatalf("%s cannot be written: %v", in, err)
+		}
+		if again, err := readPolicy(out, "sku-1"); err != nil || !reflect.DeepEqual(again, p) {
+			t.Fatalf("%s becomes %s, and then %+v, %v", in, out, again, err)
+		}
+	})
 }
 
 func FuzzMerge(f *testing.F) {

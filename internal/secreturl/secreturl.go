@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -30,6 +31,9 @@ var (
 	errQuery    = errors.New("has a query that is not name=value: write ? as %3F where it belongs to the password")
 )
 
+// validScheme is the form of a scheme in RFC 3986, section 3.1.
+var validScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
+
 // Parse takes raw apart. User, password, path and the query's values are percent-decoded; a + stays a +. Raw characters
 // that end a part early (@ / ? # :) are refused wherever that can be told.
 func Parse(raw string) (URL, error) {
@@ -38,7 +42,7 @@ func Parse(raw string) (URL, error) {
 		return u, errControl
 	}
 	scheme, rest, ok := strings.Cut(raw, "://")
-	if !ok || scheme == "" {
+	if !ok || !validScheme.MatchString(scheme) {
 		return u, errScheme
 	}
 	u.Scheme = strings.ToLower(scheme)
