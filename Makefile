@@ -3,14 +3,14 @@ GO      ?= go
 FUZZ    ?= 1m
 # Where the race detector makes tests too slow to be of use, they run without it; "make race" runs all with it. TIMED run one
 # package after the other, SEEN (browsers, programs) side by side.
-TIMED   := /cmd/|/internal/bench|/internal/demo|/internal/replay
+TIMED   := /cmd/|/internal/bench|/internal/chaos|/internal/demo|/internal/replay
 SEEN    := /dashboards|/admin/console|/gate/page|/deploy/|/examples/
 UNRACED := $(TIMED)|$(SEEN)
 # Nodes that talk to each other in real time: they run with nothing beside them, and raced by "make race".
 NODES   := /internal/app
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test race redis fuzz bench cases cover lint fmt gen golden verify vuln ci deps
+.PHONY: help build run demo test race redis fuzz bench cases chaos cover lint fmt gen golden verify vuln ci deps
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | awk -F'\t' '{printf "%-8s %s\n", $$1, $$2}'
@@ -49,6 +49,9 @@ bench: deps ## the benchmark suite, both sides of every ratio
 
 cases: deps ## the fault cases in full length (minutes each)
 	CASES=full $(GO) test -count=1 -timeout 2h ./...
+
+chaos: deps ## every fault of docs/reliability.md, or those whose name holds ONLY, on real processes (half an hour)
+	$(GO) test -count=1 -timeout 2h -v -run '^TestFaults$$' ./internal/chaos -args -full $(if $(ONLY),-only '$(ONLY)',-table $(CURDIR)/docs/reliability.md)
 
 cover: deps ## coverage of the whole, by function
 	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...

@@ -28,6 +28,9 @@ func (g *Gate) kept(q *question, h queue.Header, r Reason) verdict {
 	}
 	v.eta = queue.Estimate{}
 	v.poll = g.pollAfter(q, &v)
+	if v.place.Place.Generation != 0 {
+		g.told(q, &v, q.nowMS)
+	}
 	return v
 }
 

@@ -21,9 +21,7 @@ func (g *Gate) placed(q *question, v *verdict, score, position int64, exact bool
 	if score == 0 {
 		return
 	}
-	if g.Told != nil && position <= farPosition {
-		g.Told(q.item, nowMS+v.poll.Milliseconds())
-	}
+	g.told(q, v, nowMS)
 	old := q.who.ticket
 	v.place = ticket.Ticket{
 		Visitor: q.who.id(),
@@ -39,6 +37,13 @@ func (g *Gate) placed(q *question, v *verdict, score, position int64, exact bool
 		v.place.JoinedMS = old.JoinedMS
 	default:
 		v.place.JoinedMS = nowMS
+	}
+}
+
+// told notes until when a visitor near the head may stay silent.
+func (g *Gate) told(q *question, v *verdict, nowMS int64) {
+	if g.Told != nil && v.position <= farPosition {
+		g.Told(q.item, nowMS+v.poll.Milliseconds())
 	}
 }
 

@@ -72,7 +72,7 @@ func (f *Fleet) Launch(name, roles string, flags ...string) (*Node, error) {
 	n := &Node{Name: name, URL: "http://" + at[0], AdminURL: "http://" + at[1], OpsURL: "http://" + at[2]}
 	n.args = append(slices.Clone(f.Program), "serve",
 		"--node-id", name, "--roles", roles, "--redis-url", f.RedisURL,
-		"--listen", at[0], "--admin-listen", at[1], "--ops-listen", at[2], "--public-url", n.URL,
+		"--listen", at[0], "--admin-listen", at[1], "--ops-listen", at[2],
 		"--data-dir", filepath.Join(f.dir, name), "--log-level", "warn", "--log-format", "text", "--secret-key", SecretKey,
 	)
 	admin := slices.Contains(strings.Split(roles, ","), "admin")

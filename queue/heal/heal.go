@@ -237,7 +237,8 @@ func (l *Line) Known(item queue.Item) queue.Known {
 func (l *Line) Told(item queue.Item, untilMS int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n, ok := l.known[item]; ok && n.toldMS < untilMS {
+	n, ok := l.known[item]
+	if n.toldMS < untilMS && (ok || l.o.Board.Get(item).On()) { // a node that started without the store knows no numbers yet
 		n.toldMS = untilMS
 		l.known[item] = n
 	}

@@ -175,6 +175,13 @@ func TestKnown(t *testing.T) {
 	if n.store.clock.Add(time.Minute); n.Known("sku-1").HoldMS != 0 {
 		t.Errorf("hold %d after it is over", n.Known("sku-1").HoldMS)
 	}
+	// A node that starts while the store is away has the header from its file, and what it tells people itself.
+	fresh := newNode(t, newStore())
+	fresh.board.Put(n.board.Get("sku-1"))
+	fresh.Told("sku-1", fresh.store.clock.Now().Add(5*time.Second).UnixMilli())
+	if k := fresh.Known("sku-1"); k.HoldMS != 5000 {
+		t.Errorf("hold %d at a node that has not met the store", k.HoldMS)
+	}
 }
 
 func TestALotIsNoArrival(t *testing.T) {
