@@ -50,8 +50,8 @@ bench: deps ## the benchmark suite, both sides of every ratio
 cases: deps ## the fault cases in full length (minutes each)
 	CASES=full $(GO) test -count=1 -timeout 2h ./...
 
-chaos: deps ## every fault of docs/reliability.md, or those whose name holds ONLY, on real processes (half an hour)
-	$(GO) test -count=1 -timeout 2h -v -run '^TestFaults$$' ./internal/chaos -args -full $(if $(ONLY),-only '$(ONLY)',-table $(CURDIR)/docs/reliability.md)
+chaos: deps ## every fault of docs/reliability.md, or those whose name holds ONLY, on real processes, and a soak of ten minutes (half an hour)
+	$(GO) test -count=1 -timeout 2h -v $(if $(ONLY),-run '^TestFaults$$') ./internal/chaos -args -full $(if $(ONLY),-only '$(ONLY)',-table $(CURDIR)/docs/reliability.md)
 
 cover: deps ## coverage of the whole, by function
 	$(GO) test -coverpkg=./... -coverprofile=cover.out ./...

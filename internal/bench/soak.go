@@ -1,14 +1,10 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"net/http"
-	"regexp"
-	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -126,29 +122,14 @@ func (l leftovers) String() string {
 	return fmt.Sprintf("heap %.1f MB, %.0f goroutines, %.0f keys, store %.1f MB", l.heap, l.goroutines, l.keys, l.storeMB)
 }
 
-var heapAlloc = regexp.MustCompile(`(?m)^# HeapAlloc = (\d+)`)
-
 // left measures, after a collection, what the first node and the store hold.
 func (f *testbed) left(ctx context.Context) (l leftovers, err error) {
 	n := f.Nodes[0]
-	status, body, err := f.Get(ctx, n.OpsURL+"/debug/pprof/heap?gc=1&debug=1")
+	heap, goroutines, err := f.Live(ctx, n)
 	if err != nil {
 		return l, err
 	}
-	m := heapAlloc.FindSubmatch(body)
-	if status != http.StatusOK || m == nil {
-		return l, fmt.Errorf("no heap profile: %d", status)
-	}
-	bytesLive, _ := strconv.ParseFloat(string(m[1]), 64)
-	l.heap = bytesLive / 1e6
-	if _, body, err = f.Get(ctx, n.OpsURL+"/debug/pprof/goroutine?debug=1"); err != nil {
-		return l, err
-	}
-	body, _ = bytes.CutPrefix(body, []byte("goroutine profile: total "))
-	line, _, _ := bytes.Cut(body, []byte("\n"))
-	if l.goroutines, err = strconv.ParseFloat(string(line), 64); err != nil {
-		return l, err
-	}
+	l.heap, l.goroutines = heap/1e6, goroutines
 	store := f.redis.Client()
 	defer store.Close()
 	used, err := storeInfo(ctx, store, "memory", "used_memory")

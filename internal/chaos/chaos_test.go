@@ -93,7 +93,7 @@ func (f fault) run(t *testing.T) (r row) {
 	stop()
 	<-played
 	r.span = time.Since(began)
-	r.read(w, first)
+	r.read(w, first, at)
 	r.check(t)
 	return r
 }

@@ -2,9 +2,12 @@ package chaos_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,6 +51,7 @@ type seen struct {
 // person is one who stands in the crowd's line, and goes in.
 type person struct {
 	v        *visitor.Visitor
+	id       string    // as the store knows those who were let in
 	joined   time.Time // as first told
 	shown    int64     // position
 	lastWait time.Time // when the last question was sent whose answer was "wait", of a queue that is on
@@ -63,6 +67,7 @@ type crowd struct {
 	turn   atomic.Int64
 	out    sync.Map // *fleet.Node that is not ready -> true
 	phase  atomic.Int32
+	checks int      // of newcomers per second, at the three items that let nobody in; 0 = 75
 	unseen []string // what is right at an item without a queue
 
 	mu     sync.Mutex
@@ -88,6 +93,7 @@ func (c *crowd) ask(ctx context.Context, kind string, how func(context.Context, 
 	var a visitor.Answer
 	var err error
 	var sent time.Time
+	when := c.phase.Load()
 	turn := c.turn.Add(1)
 	for i := range c.nodes {
 		n := c.nodes[(turn+int64(i))%int64(len(c.nodes))]
@@ -111,7 +117,7 @@ func (c *crowd) ask(ctx context.Context, kind string, how func(context.Context, 
 		c.seen[kind] = s
 	}
 	s.Asked++
-	_ = c.took[c.phase.Load()].RecordValue(max(1, took.Microseconds()))
+	_ = c.took[when].RecordValue(max(1, took.Microseconds()))
 	var refused *visitor.StatusError
 	switch what := a.Action + "/" + a.Reason; {
 	case errors.As(err, &refused):
@@ -140,21 +146,32 @@ func is(a visitor.Answer, answers ...string) bool {
 	return slices.Contains(answers, a.Action+"/"+a.Reason)
 }
 
-// join makes one more person line up.
+// join makes one more person line up while the line does not move.
 func (c *crowd) join(ctx context.Context) error {
-	p := &person{v: &visitor.Visitor{Client: c.http, Item: lined}}
-	a, sent, err := c.ask(ctx, "joins", p.v.Check, func(a visitor.Answer) bool { return is(a, "wait/paused") })
+	p, err := c.arrive(ctx)
 	if err != nil {
 		return err
 	}
-	if a.Place == nil || a.Place.Position == nil {
-		return errors.New("a newcomer has no place: " + a.Action + "/" + a.Reason)
+	if p == nil {
+		return errors.New("a newcomer has no place")
 	}
-	p.joined, p.shown, p.lastWait = a.Place.JoinedAt, *a.Place.Position, sent
 	c.mu.Lock()
 	c.people = append(c.people, p)
 	c.mu.Unlock()
 	return nil
+}
+
+// arrive makes somebody line up; nil where there was no need to, or no store to do it.
+func (c *crowd) arrive(ctx context.Context) (*person, error) {
+	p := &person{v: &visitor.Visitor{Client: c.http, Item: lined}}
+	a, sent, err := c.ask(ctx, "joins", p.v.Check, func(a visitor.Answer) bool {
+		return is(a, "wait/paused", "wait/queue_on", "wait/store_down", "pass/admitted")
+	})
+	if err != nil || a.Place == nil || a.Place.Position == nil {
+		return nil, err
+	}
+	p.joined, p.shown, p.lastWait = a.Place.JoinedAt, *a.Place.Position, sent
+	return p, nil
 }
 
 // balance takes nodes that are not ready out of the turn, as a load balancer's health checks do, until ctx ends.
@@ -202,11 +219,14 @@ func (c *crowd) play(ctx context.Context) {
 		{opens, []string{"wait/queue_on", "pass/store_down"}},
 	} {
 		c.wg.Go(func() {
-			for sleep(ctx, 40*time.Millisecond) {
-				c.wg.Go(func() {
-					v := &visitor.Visitor{Client: c.http, Item: k.item}
-					_, _, _ = c.ask(ctx, k.item, v.Check, func(a visitor.Answer) bool { return is(a, k.answers...) })
-				})
+			const every = 40 * time.Millisecond
+			for sleep(ctx, every) {
+				for range max(1, int(float64(c.checks)/3*every.Seconds())) {
+					c.wg.Go(func() {
+						v := &visitor.Visitor{Client: c.http, Item: k.item}
+						_, _, _ = c.ask(ctx, k.item, v.Check, func(a visitor.Answer) bool { return is(a, k.answers...) })
+					})
+				}
 			}
 		})
 	}
@@ -226,6 +246,9 @@ func (c *crowd) wait(ctx context.Context, p *person) {
 		case a.Action == "pass":
 			c.mu.Lock()
 			p.admitted = time.Now()
+			if a.Pass != nil {
+				p.id = subject(a.Pass.Token)
+			}
 			c.mu.Unlock()
 			c.shop(ctx, p)
 			return
@@ -263,9 +286,25 @@ func (c *crowd) inside() (n int) {
 	return n
 }
 
-// overtaken counts those who were told to wait although somebody who came after them had been in for longer than an estimate
-// and a poll may hide it, and those who stand behind where they stood.
-func (c *crowd) overtaken() (overtaken, later int, grew int64) {
+// subject is the visitor that a pass was made for.
+func subject(pass string) string {
+	parts := strings.Split(pass, ".")
+	if len(parts) != 3 {
+		return ""
+	}
+	var claims struct {
+		Sub string `json:"sub"`
+	}
+	body, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil || json.Unmarshal(body, &claims) != nil {
+		return ""
+	}
+	return claims.Sub
+}
+
+// overtaken counts those who were told to wait although somebody who came after them had been let in, since an instant, for longer
+// than an estimate and a poll may hide it, and those who stand behind where they stood.
+func (c *crowd) overtaken(since time.Time) (overtaken, later int, grew int64) {
 	people := slices.Clone(c.people)
 	slices.SortFunc(people, func(a, b *person) int { return b.joined.Compare(a.joined) })
 	var first time.Time // that somebody who came later was let in
@@ -273,7 +312,7 @@ func (c *crowd) overtaken() (overtaken, later int, grew int64) {
 		if !first.IsZero() && first.Add(patient).Before(p.lastWait) {
 			overtaken++
 		}
-		if !p.admitted.IsZero() && (first.IsZero() || p.admitted.Before(first)) {
+		if p.admitted.After(since) && (first.IsZero() || p.admitted.Before(first)) {
 			first = p.admitted
 		}
 		if p.later {

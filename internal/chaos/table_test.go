@@ -29,7 +29,7 @@ type row struct {
 }
 
 // read takes what the crowd and the operators saw.
-func (r *row) read(w *world, first int) {
+func (r *row) read(w *world, first int, struck time.Time) {
 	c := w.crowd
 	r.seen = c.seen
 	for kind, s := range c.seen {
@@ -43,7 +43,11 @@ func (r *row) read(w *world, first int) {
 		}
 	}
 	r.over = max(0, int64(c.inside()-first)-int64(inflow*r.span.Seconds())-inflow-1)
-	overtaken, later, grew := c.overtaken()
+	var since time.Time
+	if r.fault.lossy { // an admission that was lost before anybody heard of it is a place at the head again
+		since = struck
+	}
+	overtaken, later, grew := c.overtaken(since)
 	r.lost, r.grew, r.doubled = max(overtaken, later), grew, w.doubled()
 	for i, h := range c.took {
 		r.p99[i] = time.Duration(h.ValueAtQuantile(99)) * time.Microsecond

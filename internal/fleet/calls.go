@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"time"
 )
 
@@ -113,4 +114,28 @@ func (f *Fleet) Stepper(ctx context.Context, item string) *Node {
 		}
 	}
 	return nil
+}
+
+var heapAlloc = regexp.MustCompile(`(?m)^# HeapAlloc = (\d+)`)
+
+// Live gives the live heap of a node's process in bytes, after a collection, and its goroutines.
+func (f *Fleet) Live(ctx context.Context, n *Node) (heap, goroutines float64, err error) {
+	status, body, err := f.Get(ctx, n.OpsURL+"/debug/pprof/heap?gc=1&debug=1")
+	if err != nil {
+		return 0, 0, err
+	}
+	m := heapAlloc.FindSubmatch(body)
+	if status != http.StatusOK || m == nil {
+		return 0, 0, fmt.Errorf("no heap profile: %d", status)
+	}
+	if heap, err = strconv.ParseFloat(string(m[1]), 64); err != nil {
+		return 0, 0, err
+	}
+	if _, body, err = f.Get(ctx, n.OpsURL+"/debug/pprof/goroutine?debug=1"); err != nil {
+		return 0, 0, err
+	}
+	body, _ = bytes.CutPrefix(body, []byte("goroutine profile: total "))
+	line, _, _ := bytes.Cut(body, []byte("\n"))
+	goroutines, err = strconv.ParseFloat(string(line), 64)
+	return heap, goroutines, err
 }
