@@ -64,6 +64,11 @@ func TestKill9(t *testing.T) {
 			{"PATCH", "/policies/x", `{"inflow_per_second":7}`, "policy.patch"},
 			{"DELETE", "/policies/x", "", "policy.delete"},
 			{"POST", "/sales", `{"name":"s","item":"y","opens_at":"2036-12-01T11:00:00Z","time_zone":"UTC"}`, "sale.put"},
+			{"PUT", "/policies/y", `{"inflow_per_second":3}`, "policy.put"},
+			{"PUT", "/sales/planned", `{"name":"s","item":"z","opens_at":"2036-12-01T11:00:00Z","time_zone":"UTC"}`, "sale.put"},
+			{"PUT", "/sales/planned", `{"name":"t","item":"z","opens_at":"2036-12-01T11:00:00Z","time_zone":"UTC"}`, "sale.put"},
+			{"DELETE", "/sales/planned", "", "sale.delete"},
+			{"PUT", "/keys/connector", `{"customer_id":"shop","secret":"a-secret-of-the-shop"}`, "key.connector"},
 			{"POST", "/tokens", `{"name":"t","role":"viewer"}`, "token.add"},
 			{"POST", "/users", `{"name":"ann","role":"viewer"}`, "user.add"},
 			{"POST", "/webhooks", `{"url":"https://1.1.1.1/"}`, "webhook.add"},
@@ -93,6 +98,30 @@ func TestKill9(t *testing.T) {
 			case "policy.delete":
 				if has {
 					t.Error("the policy is there again")
+				}
+			case "policy.put":
+				if p, _ := s.Policy("y"); p.InflowPerSecond != 3 {
+					t.Errorf("the policy is not there: %+v", p)
+				}
+			case "sale.put", "sale.delete":
+				if planned := s.Sales().Plan("planned"); strings.Contains(w.path, "planned") && (planned == nil) != (w.action == "sale.delete") {
+					t.Errorf("after %s the sale is %+v", w.action, planned)
+				}
+			case "key.connector":
+				if s.Connector().CustomerID != "shop" {
+					t.Error("the connector is not there")
+				}
+			case "token.add":
+				if all, err := store.Tokens(t.Context()); err != nil || len(all) != 1 {
+					t.Errorf("tokens %v %v", all, err)
+				}
+			case "user.add":
+				if all, err := store.Users(t.Context()); err != nil || len(all) != 1 {
+					t.Errorf("users %v %v", all, err)
+				}
+			case "webhook.add":
+				if all, err := store.Webhooks(t.Context()); err != nil || len(all) != 1 {
+					t.Errorf("webhooks %v %v", all, err)
 				}
 			case "switch":
 				if s.Switch() != settings.Hold {

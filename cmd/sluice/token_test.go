@@ -35,8 +35,8 @@ func TestToken(t *testing.T) {
 	if code, out, _ = command(t, "token", "list", "--json", "--data-dir", dir); code != 0 || strings.Count(out, "\n") != 2 {
 		t.Errorf("list --json: %d %q", code, out)
 	}
-	if code, _, stderr = command(t, "token", "delete", made.ID, "--data-dir", dir); code != 0 {
-		t.Errorf("delete: %d %q", code, stderr)
+	if code, out, stderr = command(t, "token", "delete", made.ID, "--json", "--data-dir", dir); code != 0 || !json.Valid([]byte(out)) || !strings.Contains(out, made.ID) {
+		t.Errorf("delete --json: %d %q %q", code, out, stderr)
 	}
 	for _, tc := range []struct {
 		name string
