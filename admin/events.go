@@ -140,7 +140,7 @@ func (e *Events) known(ev Event) bool {
 		return true
 	}
 	if e.told == nil {
-		e.told, e.order = map[told]struct{}{}, make([]told, remembered)
+		e.told, e.order = make(map[told]struct{}, remembered), make([]told, remembered)
 	}
 	e.remember(t)
 	if t.ended { // who tells of it without them tells nothing new

@@ -63,6 +63,13 @@ func (fs *flows) of(item queue.Item) *flow {
 	return v.(*flow)
 }
 
+// forget drops what was measured of an item.
+func (fs *flows) forget(item queue.Item) {
+	if _, there := fs.items.LoadAndDelete(item); there {
+		fs.count.Add(-1)
+	}
+}
+
 // saw takes in the counts of an answer.
 func (fs *flows) saw(h queue.Header, c queue.Counts, l queue.Limits, ms int64) {
 	f := fs.of(h.Item)

@@ -19,6 +19,9 @@ const (
 // Moved takes note that this node has moved the head of a line: a look at it from before is too old.
 func (g *Gate) Moved(item queue.Item) { g.heads.moved(item) }
 
+// Forget drops what is kept of an item whose queue has long been off.
+func (g *Gate) Forget(item queue.Item) { g.flows.forget(item) }
+
 // head looks at all of a line who are not far.
 func (g *Gate) head(ctx context.Context, item queue.Item) (queue.Head, error) {
 	near := farWait.Seconds() * g.Board.Get(item).Inflow

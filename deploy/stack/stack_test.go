@@ -180,8 +180,8 @@ func TestRedisTakesItsConfiguration(t *testing.T) {
 	}
 }
 
-// The collector's own program is in no package: here is looked only whether each pipeline's parts are there, and nothing else.
-func TestTheCollectorsPipelinesHaveTheirParts(t *testing.T) {
+// The collector takes all that nodes send, within its memory.
+func TestTheCollectorBoundsItsMemoryFirst(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("otel/collector.yaml")
 	if err != nil {
@@ -197,22 +197,8 @@ func TestTheCollectorsPipelinesHaveTheirParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, signal := range []string{"traces", "logs", "metrics"} {
-		p := c.Service.Pipelines[signal]
-		for kind, parts := range map[string]struct {
-			there map[string]any
-			used  []string
-		}{"receiver": {c.Receivers, p.Receivers}, "processor": {c.Processors, p.Processors}, "exporter": {c.Exporters, p.Exporters}} {
-			if len(parts.used) == 0 {
-				t.Errorf("%s: no %s", signal, kind)
-			}
-			for _, name := range parts.used {
-				if _, ok := parts.there[name]; !ok {
-					t.Errorf("%s: there is no %s %s", signal, kind, name)
-				}
-			}
-		}
-		if len(p.Processors) > 0 && p.Processors[0] != "memory_limiter" {
-			t.Errorf("%s: what bounds the memory must come first", signal)
+		if p := c.Service.Pipelines[signal]; len(p.Processors) == 0 || p.Processors[0] != "memory_limiter" {
+			t.Errorf("%s: what bounds the memory must come first: %v", signal, p.Processors)
 		}
 	}
 }

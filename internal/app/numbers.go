@@ -74,7 +74,7 @@ func (c countedTraffic) Flush(ctx context.Context, samples []detector.Sample) ([
 	for _, s := range samples {
 		taken[s.Item] += s.Requests()
 	}
-	now := time.Now()
+	now := c.app.clock.Machine()
 	for _, v := range verdicts {
 		if v.Err == nil {
 			c.app.metrics.Counted(v.Item, taken[v.Item], now)

@@ -119,6 +119,7 @@ func (a *App) tidy(ctx context.Context) {
 		// A version is the instant of the change, or later.
 		if !h.On() && now-h.Version > offFor.Milliseconds() {
 			a.board.Forget(h.Item)
+			a.gate.Forget(h.Item)
 			if a.store.changes != nil {
 				a.fleet.forget(ctx, h.Item)
 			}
@@ -128,7 +129,7 @@ func (a *App) tidy(ctx context.Context) {
 }
 
 // keepSeries drops the series of items that this node steps no more, so that sums over nodes are true.
-func (a *App) keepSeries() { a.metrics.Keep(time.Now().Add(-seriesFor), a.share.Mine) }
+func (a *App) keepSeries() { a.metrics.Keep(a.clock.Machine().Add(-seriesFor), a.share.Mine) }
 
 // Stop drains: readiness fails, requests in flight end, counts and heartbeats are flushed. ctx bounds it.
 func (a *App) Stop(ctx context.Context) error {

@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,58 +16,19 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
-	coltrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/grpc"
 
+	"github.com/sluicehq/sluice/internal/oteltest"
 	"github.com/sluicehq/sluice/internal/telemetry"
 	"github.com/sluicehq/sluice/pass"
 )
 
-// receiver takes spans by OTLP over gRPC, as a collector does.
-type receiver struct {
-	coltrace.UnimplementedTraceServiceServer
-	at    string
-	mu    sync.Mutex
-	spans []*otlp.Span
-}
-
-func newReceiver(t *testing.T) *receiver {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, s := &receiver{at: l.Addr().String()}, grpc.NewServer()
-	coltrace.RegisterTraceServiceServer(s, r)
-	go func() { _ = s.Serve(l) }()
-	t.Cleanup(s.Stop)
-	return r
-}
-
-// Export takes spans.
-func (r *receiver) Export(_ context.Context, req *coltrace.ExportTraceServiceRequest) (*coltrace.ExportTraceServiceResponse, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, of := range req.ResourceSpans {
-		for _, in := range of.ScopeSpans {
-			r.spans = append(r.spans, in.Spans...)
-		}
-	}
-	return &coltrace.ExportTraceServiceResponse{}, nil
-}
+// received are the spans that have come to a receiver.
+type received struct{ *oteltest.Receiver }
 
 // of are the spans so far that are of a kind.
-func (r *receiver) of(is func(*otlp.Span) bool) []*otlp.Span {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var all []*otlp.Span
-	for _, s := range r.spans {
-		if is(s) {
-			all = append(all, s)
-		}
-	}
-	return all
+func (r received) of(is func(*otlp.Span) bool) []*otlp.Span {
+	return slices.DeleteFunc(r.Spans(), func(s *otlp.Span) bool { return !is(s) })
 }
 
 func named(name string) func(*otlp.Span) bool {
@@ -130,8 +89,8 @@ func shop(t *testing.T, sluice, reach string, to sdktrace.SpanExporter) string {
 //
 // B092: of whatever is asked, the names of spans stay few, and nothing of it that belongs to a visitor is in a span. B088: nor do the metrics grow.
 func TestAVisitorsWaitIsOneTrace(t *testing.T) {
-	to := newReceiver(t)
-	exports, origin := sending(t, to.at, 2)
+	to := received{oteltest.NewReceiver(t)}
+	exports, origin := sending(t, oteltest.Through(t, to.Receiver), 2)
 	t.Parallel()
 	r := newRigOf(t, 0, 100)
 	r.exports = exports

@@ -171,7 +171,7 @@ func (a *App) stepped(r queue.StepReport, lag time.Duration) {
 	if len(r.Admitted) > 0 {
 		a.gate.Moved(r.Header.Item)
 	}
-	a.metrics.Stepped(r, a.limits(r.Header.Item), lag, time.Now(), a.waited(r))
+	a.metrics.Stepped(r, a.limits(r.Header.Item), lag, a.clock.Machine(), a.waited(r))
 	if a.store.client == nil {
 		a.clock.Saw(r.NowMS, time.UnixMilli(r.NowMS))
 	}

@@ -77,8 +77,9 @@ var only = []struct {
 	{module + "/internal/redistest", nil, "a test server is for tests"},
 	{module + "/internal/postgrestest", nil, "a test server is for tests"},
 	{module + "/internal/sitetest", nil, "a test site is for tests"},
-	{module + "/internal/testprogram", nil, "test programs are for tests"},
-	{"testing", []string{"queue/linetest", "internal/redistest", "internal/postgrestest", "internal/browsertest", "internal/sitetest", "internal/testprogram"}, "test code stays in tests"},
+	{module + "/internal/oteltest", nil, "a test receiver is for tests"},
+	{module + "/internal/testprogram", []string{"internal/oteltest"}, "test programs are for tests"},
+	{"testing", []string{"queue/linetest", "internal/redistest", "internal/postgrestest", "internal/browsertest", "internal/sitetest", "internal/oteltest", "internal/testprogram"}, "test code stays in tests"},
 	{"pgregory.net/rapid", []string{"queue/linetest"}, "test code stays in tests"},
 }
 

@@ -24,9 +24,10 @@ type Store struct {
 }
 
 // Now gives the store's time by the last known offset.
-func (s *Store) Now() time.Time { return s.base().Add(time.Duration(s.offset.Load())) }
+func (s *Store) Now() time.Time { return s.Machine().Add(time.Duration(s.offset.Load())) }
 
-func (s *Store) base() time.Time {
+// Machine gives this machine's time.
+func (s *Store) Machine() time.Time {
 	if s.Base == nil {
 		return time.Now()
 	}
@@ -36,7 +37,7 @@ func (s *Store) base() time.Time {
 // Saw notes that the store's clock read ms (unix milliseconds) at some instant between sent and now, both by the base
 // clock. A difference that the time of the call can explain changes nothing.
 func (s *Store) Saw(ms int64, sent time.Time) {
-	now := s.base()
+	now := s.Machine()
 	read := time.UnixMilli(ms)
 	offset := time.Duration(s.offset.Load())
 	if lo, hi := sent.Add(offset-time.Millisecond), now.Add(offset+time.Millisecond); !read.Before(lo) && !read.After(hi) {
