@@ -40,12 +40,7 @@ func TestAWrongClockChangesNothing(t *testing.T) {
 			w := newWay(t, true)
 			w.cutStreams()
 			opens := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
-			w.Call("POST", "/sales", fmt.Sprintf(`{"name": "Drop", "item": "sku-2", "prequeue_at": %q, "opens_at": %q, "time_zone": "UTC"}`,
-				time.Now().Add(-time.Second).UTC().Format(time.RFC3339Nano), opens.Format(time.RFC3339Nano)))
-			w.Call("PATCH", "/policies/sku-2", quick)
-			sitetest.Until(t, "people gather", func() bool {
-				return strings.Contains(w.Call("GET", "/items/sku-2", ""), `"state":"prequeue"`)
-			})
+			w.gathers(t, "sku-2", opens)
 			p := w.open(t, browsertest.Options{Zone: c.zone})
 			p.Pardon("Failed to load resource")
 			p.Before(wrongClock(c.off.Milliseconds()))
@@ -67,6 +62,17 @@ func TestAWrongClockChangesNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// gathers has people gather for a sale of an item.
+func (w *way) gathers(t *testing.T, item string, opens time.Time) {
+	t.Helper()
+	w.Call("PATCH", "/policies/"+item, quick)
+	w.Call("POST", "/sales", fmt.Sprintf(`{"name": "Drop", "item": %q, "prequeue_at": %q, "opens_at": %q, "time_zone": "UTC"}`,
+		item, time.Now().Add(-time.Second).UTC().Format(time.RFC3339Nano), opens.UTC().Format(time.RFC3339Nano)))
+	sitetest.Until(t, "people gather", func() bool {
+		return strings.Contains(w.Call("GET", "/items/"+item, ""), `"state":"prequeue"`)
+	})
 }
 
 // remaining reads a countdown of hours, minutes and seconds.

@@ -65,11 +65,14 @@
   }
   function key() { return w.states[s.reason] ? s.reason : 'wait'; }
 
+  function days(d) {
+    try { return new Intl.NumberFormat(w.lang, { style: 'unit', unit: 'day', unitDisplay: 'long' }).format(d); } catch (e) { return d + ' ·'; }
+  }
   function countdown() {
     var left = Math.max(0, Math.ceil((s.opens_ms - now()) / 1000));
     var d = Math.floor(left / 86400), h = Math.floor(left / 3600) % 24, m = Math.floor(left / 60) % 60;
     function two(n) { return (n < 10 ? '0' : '') + n; }
-    put('countdown', (d ? d + ' · ' : '') + (d || h ? two(h) + ':' : '') + two(m) + ':' + two(left % 60));
+    put('countdown', (d ? days(d) + ' ' : '') + (d || h ? two(h) + ':' : '') + two(m) + ':' + two(left % 60));
   }
   function opens() {
     show('opens', s.opens_ms > 0);

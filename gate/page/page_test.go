@@ -106,6 +106,21 @@ func TestThePageWeighsLittle(t *testing.T) {
 	}
 }
 
+// B148: a header made to be slow to read. Each is far below the 20 ms that a page may take for it.
+func BenchmarkALanguageOfAHostileHeader(b *testing.B) {
+	p := pages(b)
+	for name, accept := range map[string]string{
+		"extensions": strings.Repeat("en-u-", 3000), "dashes": strings.Repeat("-", 15000), "subtags": strings.Repeat("a-b-c-", 2500), "languages": strings.Repeat("de,", 4000),
+		"private": "zh-Hant-TW-u-co-phonebk-x-" + strings.Repeat("private-", 1800), "plain": "ko-KR,ko;q=0.9,en;q=0.8",
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				p.Choose("", accept)
+			}
+		})
+	}
+}
+
 func TestWaitsAreRangesThatHoldTheEstimate(t *testing.T) {
 	t.Parallel()
 	p := pages(t)

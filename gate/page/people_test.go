@@ -59,10 +59,15 @@ func TestACutNetworkCostsNoPlaceAndLetsNobodyIn(t *testing.T) {
 	if full {
 		answers["none in time"] = func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	}
+	looked := false
 	for name, answer := range answers {
 		w.answer(answer)
 		reconnected(p)
 		p.Eventually(`!document.querySelector("#trouble").hidden`)
+		if !looked {
+			p.Accessible()
+			looked = true
+		}
 		if !w.waits(p) || browsertest.Evaluate[string](p, `document.querySelector("#number").innerText`) != place {
 			t.Errorf("%s led to %s", name, p.At())
 		}

@@ -106,11 +106,14 @@ func TestPictures(t *testing.T) {
 		t.Skip("SKIPPED: takes pictures only with -pictures DIR")
 	}
 	s := gallery(t, looks)
-	take := func(p *browsertest.Page, query, name string) {
-		p.Go(s.URL + "/?" + query)
+	keep := func(p *browsertest.Page, name string) {
 		if err := os.WriteFile(filepath.Join(*pictures, name+".png"), p.Picture(), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+	take := func(p *browsertest.Page, query, name string) {
+		p.Go(s.URL + "/?" + query)
+		keep(p, name)
 	}
 	for i, screen := range screens {
 		p := browsertest.Open(t, screen.o)
@@ -120,5 +123,27 @@ func TestPictures(t *testing.T) {
 		for look := range looks {
 			take(p, "state=waiting&lang=en&look="+look, look+"-"+screen.name)
 		}
+	}
+	// What a page shows only while it runs.
+	w := newWay(t, true)
+	w.cutStreams()
+	w.people(t, 41)
+	w.gathers(t, "sku-2", time.Now().Add(26*time.Hour))
+	for i, screen := range screens {
+		o := screen.o
+		o.Lang = []string{"en", "ko", "de", "ja"}[i]
+		p := w.open(t, o)
+		p.Pardon("Failed to load resource")
+		p.Go(w.url + "/wait/sku-2")
+		p.Eventually(`!document.querySelector("#countdown").hidden`)
+		keep(p, "countdown-"+screen.name)
+		p.Go(w.page())
+		p.Click("#leave summary")
+		keep(p, "leaving-"+screen.name)
+		w.cut.Store(true)
+		reconnected(p)
+		p.Eventually(`!document.querySelector("#trouble").hidden`)
+		keep(p, "trouble-"+screen.name)
+		w.cut.Store(false)
 	}
 }

@@ -53,3 +53,24 @@ func TestAPageThatWakesAsksOnce(t *testing.T) {
 	p.Freeze(false)
 	inside(p)
 }
+
+// A countdown over days says that they are days, in the language of the page.
+func TestACountdownNamesItsDays(t *testing.T) {
+	t.Parallel()
+	w := newWay(t, true)
+	w.cutStreams()
+	w.gathers(t, "sku-2", time.Now().Add(50*time.Hour))
+	for lang, days := range map[string]string{"en": "2 days ", "ko": "2일 ", "de": "2 Tage ", "ja": "2 日 ", "zh": "2天 ", "es": "2 días ", "fr": "2 jours "} {
+		p := w.open(t, browsertest.Options{Lang: lang, Width: 360, Height: 740, Phone: true})
+		p.Pardon("Failed to load resource")
+		p.Go(w.url + "/wait/sku-2")
+		p.Eventually(`!document.querySelector("#countdown").hidden`)
+		if text := strings.ReplaceAll(p.Text("#countdown"), "\u00a0", " "); !strings.HasPrefix(text, days) || !strings.HasPrefix(text[len(days):], "01:5") {
+			t.Errorf("%s: %q", lang, text)
+		}
+		if wide := browsertest.Evaluate[int](p, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide > 0 {
+			t.Errorf("%s: %d px too wide", lang, wide)
+		}
+		p.Accessible()
+	}
+}
