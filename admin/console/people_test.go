@@ -15,7 +15,9 @@ func TestUsersAndTokensAreManaged(t *testing.T) {
 	p := r.as("root-of-people", "admin", browsertest.Options{})
 	p.Pardon("400")
 	p.Go(r.console + "/people")
-	row := func(name string) string { return `[...document.querySelectorAll("tbody tr")].find(e => e.querySelector("th").textContent.includes("` + name + `"))` }
+	row := func(name string) string {
+		return `[...document.querySelectorAll("tbody tr")].find(e => e.querySelector("th").textContent.includes("` + name + `"))`
+	}
 	fill := func(form, name, role string) {
 		p.Fill(form+" [name=name]", name)
 		pick(p, form+" [name=role]", role)

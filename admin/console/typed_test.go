@@ -15,7 +15,7 @@ import (
 // it runs.
 func TestWhatOutsidersTypeIsText(t *testing.T) {
 	t.Parallel()
-	r := sharedRig(t)
+	r := newRig(t)
 	const evil = `"><img src=x onerror=owned()></script><script>owned()</script>{{7*7}}`
 	const backward = evil + "\u202e"
 	secret := r.api(http.MethodPost, "/tokens", map[string]any{"name": evil, "role": "service"})["token"]
@@ -24,7 +24,7 @@ func TestWhatOutsidersTypeIsText(t *testing.T) {
 		"name": evil, "item": "typed-*", "time_zone": "UTC", "opens_at": time.Now().Add(26 * time.Hour).UTC().Format(time.RFC3339),
 		"overrides": map[string]any{"wait_page": map[string]any{"title": map[string]string{"ko": evil}}},
 	})
-	hook := r.api(http.MethodPost, "/webhooks", map[string]any{"url": `http://127.0.0.1:9/?q="><svg/onload=owned()>`, "types": []string{"sale.missed"}, "note": evil})
+	hook := r.api(http.MethodPost, "/webhooks", map[string]any{"url": `https://8.8.8.8/?q="><svg/onload=owned()>`, "types": []string{"sale.missed"}, "note": evil})
 	r.act("typed", "activate", map[string]any{"reason": evil})
 	r.act("a@b:c~d", "activate", nil)
 	user := url.QueryEscape(evil)
