@@ -53,7 +53,11 @@ addEventListener("pageshow", follow);
 const dialog = byID("dialog");
 
 document.addEventListener("htmx:afterSwap", (e) => {
-  if (e.target === dialog && dialog.childElementCount && !dialog.open) dialog.showModal();
+  if (e.target !== dialog || !dialog.childElementCount || dialog.open) return;
+  // The title has the focus at first: a key that is still held down must not send the form.
+  const title = byID("dialog-title");
+  if (title) Object.assign(title, { tabIndex: -1, autofocus: true });
+  dialog.showModal();
 });
 document.addEventListener("click", (e) => {
   const close = e.target.closest("#dialog [data-close]");
