@@ -172,17 +172,29 @@ func (c *Cluster) MasterOf(ctx context.Context, key string) *Server {
 			_ = client.Close()
 			continue
 		}
-		ranges, err := client.ClusterSlots(ctx).Result()
+		shards, err := client.ClusterShards(ctx).Result()
 		_ = client.Close()
 		if err != nil {
 			continue
 		}
-		for _, r := range ranges {
-			if int64(r.Start) <= slot && slot <= int64(r.End) && len(r.Nodes) > 0 {
-				i := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.Addr() == r.Nodes[0].Addr })
-				if i >= 0 {
-					return c.Servers[i]
-				}
+		if master := c.serves(shards, slot); master != nil {
+			return master
+		}
+	}
+	return nil
+}
+
+// serves gives the master of the shard that holds a slot; nil where the shard has none.
+func (c *Cluster) serves(shards []redis.ClusterShard, slot int64) *Server {
+	for _, shard := range shards {
+		if !slices.ContainsFunc(shard.Slots, func(r redis.SlotRange) bool { return r.Start <= slot && slot <= r.End }) {
+			continue
+		}
+		for _, n := range shard.Nodes {
+			at := net.JoinHostPort(n.IP, strconv.FormatInt(n.Port, 10))
+			i := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.Addr() == at })
+			if n.Role == "master" && i >= 0 {
+				return c.Servers[i]
 			}
 		}
 	}
