@@ -275,3 +275,26 @@ func TestTheImageHasWhatTheProgramIsMadeOf(t *testing.T) {
 		}
 	}
 }
+
+// The image says what it is and where it comes from, runs as nobody, and asks its own program for its health.
+func TestTheImageIsLabelledAndRunsAsNobody(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile(filepath.Join(root, "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, image, ok := strings.Cut(string(raw), "\nFROM scratch\n")
+	if !ok {
+		t.Fatal("the image is not built from nothing")
+	}
+	for _, label := range []string{"title", "description", "source", "documentation", "licenses", "version", "revision"} {
+		if !regexp.MustCompile(`org\.opencontainers\.image\.` + label + `="[^"]+"`).MatchString(image) {
+			t.Errorf("no label org.opencontainers.image.%s", label)
+		}
+	}
+	for _, line := range []string{"CGO_ENABLED=0 ", "\nUSER 65532:65532\n", `CMD ["/sluice", "health"]`, "\nENTRYPOINT [\"/sluice\"]\n"} {
+		if !strings.Contains(string(raw), line) {
+			t.Errorf("no %q", strings.TrimSpace(line))
+		}
+	}
+}
