@@ -171,8 +171,8 @@ local function ask(i)
     answers[i] = { 'full' }
     return
   end
-  if q.state == 'open' and q.nw == 0 and now_ms >= q.hold and q.held == 0 and rate(q) > 0 and q.tokens >= 1 and q.debt == 0 and room(q, now_ms) >= 1 then
-    put(q, 'tokens', q.tokens - 1)
+  if q.state == 'open' and q.nw == 0 and now_ms >= q.hold and q.held == 0 and rate(q) > 0 and q.tokens + 1e-9 >= 1 and q.debt == 0 and room(q, now_ms) >= 1 then
+    put(q, 'tokens', max(0, q.tokens - 1))
     add(q, 'at_once', 1)
     add(q, 'joined', 1)
     add(q, 'admitted', 1)
