@@ -40,7 +40,7 @@ race: deps ## all tests under the race detector
 redis: deps ## the tests of the packages that speak to Redis, again and again
 	$(GO) test -race -count=5 ./queue/redisline/... ./detector/redistraffic/... ./internal/redisurl
 
-fuzz: ## every fuzz test for FUZZ (1m; 20000x: so many inputs) each, three side by side
+fuzz: ## every fuzz test for FUZZ (1m; 20000x: so many inputs) each, six side by side
 	@.ci/fuzz $(FUZZ)
 
 bench: deps ## the benchmark suite, both sides of every ratio
