@@ -20,6 +20,7 @@ import (
 	"github.com/sluicehq/sluice/internal/postgrestest"
 	"github.com/sluicehq/sluice/internal/redisserver"
 	"github.com/sluicehq/sluice/internal/redistest"
+	"github.com/sluicehq/sluice/queue"
 )
 
 // program is the sluice that all cases run; TestMain builds it.
@@ -94,6 +95,7 @@ func build(t *testing.T, c fault) *world {
 		}
 	}
 	go w.listen()
+	w.must(w.Policy(w.ctx, unseen, map[string]any{"trigger_requests": queue.MaxNumber}))
 	for item, fields := range map[string]map[string]any{
 		lined: {"inflow_per_second": inflow, "on_store_failure": "closed"},
 		shut:  {"inflow_per_second": 0, "on_store_failure": "closed"},
