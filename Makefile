@@ -10,7 +10,7 @@ UNRACED := $(TIMED)|$(SEEN)
 NODES   := /internal/app
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test race redis fuzz bench cases collector chaos cover lint fmt gen golden verify vuln ci deps
+.PHONY: help build run demo test race redis fuzz bench cases chaos cover lint fmt gen golden verify vuln ci deps
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | awk -F'\t' '{printf "%-8s %s\n", $$1, $$2}'
@@ -48,13 +48,7 @@ bench: deps ## the benchmark suite, both sides of every ratio
 	$(GO) run ./cmd/sluice bench all
 
 cases: deps ## the fault cases in full length (minutes each)
-	@deploy/install-test-deps.sh collector
 	CASES=full $(GO) test -count=1 -timeout 2h ./...
-
-collector: ## OpenTelemetry's collector, built into bin/test (minutes), and the tests that send through it
-	@deploy/install-test-deps.sh collector
-	$(GO) test -count=1 -run 'Collector' ./deploy/stack
-	$(GO) test -count=1 -run 'AVisitorsWait' ./internal/app
 
 chaos: deps ## every fault of docs/reliability.md, or those whose name holds ONLY, on real processes, and a soak of ten minutes (half an hour)
 	$(GO) test -count=1 -timeout 2h -v $(if $(ONLY),-run '^TestFaults$$') ./internal/chaos -args -full $(if $(ONLY),-only '$(ONLY)',-table $(CURDIR)/docs/reliability.md)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests need beside Go: redis-server 7.0 or newer, Postgres 13 or newer, Chromium, nginx, Prometheus, Caddy (built
-# from its Go module into bin/test), and the npm packages of the tests that run JavaScript; with "collector" OpenTelemetry's collector too.
+# Installs what the tests need beside Go: redis-server 7.0 or newer, Postgres 13 or newer, Chromium, nginx, Prometheus, Caddy and
+# OpenTelemetry's collector (built from their Go modules into bin/test), and the npm packages of the tests that run JavaScript.
 # It says what it installs, starts no service, and does nothing where all are there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -97,8 +97,7 @@ if [ ! -x bin/test/caddy ] || [ "$(cat bin/test/caddy.version 2>/dev/null)" != "
 	echo "$caddy" >bin/test/caddy.version
 fi
 
-# The collector with what collector.yaml names; go.sum pins all that it is built from. It takes minutes: only when asked for.
-[ "${1:-}" = collector ] || exit 0
+# The collector with what collector.yaml names; go.sum pins all that it is built from.
 collector="$(cksum deploy/stack/otel/collector/{main.go,go.sum} | cksum)"
 if [ ! -x bin/test/otelcol ] || [ "$(cat bin/test/otelcol.version 2>/dev/null)" != "$collector" ]; then
 	echo "building OpenTelemetry's collector into bin/test (some minutes)"

@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -39,8 +38,7 @@ func TestAWebhookIsAddedTriedAndDeleted(t *testing.T) {
 	if text := p.Text("#secret-text"); !strings.HasPrefix(text, "whsec_") {
 		t.Errorf("the secret is %q", text)
 	}
-	p.Click(fmt.Sprintf("tbody a[href=%q]", browsertest.Evaluate[string](p,
-		fmt.Sprintf(`[...document.querySelectorAll("tbody th a")].find(a => a.textContent.includes(%q)).getAttribute("href")`, receiver.URL))))
+	p.Click("tbody th a")
 	p.Accessible()
 	p.Click("#test-webhook")
 	p.Has("The receiver took the test: status 204")
@@ -56,7 +54,7 @@ func TestAWebhookIsAddedTriedAndDeleted(t *testing.T) {
 	p.Click("#delete-webhook")
 	p.Has("This cannot be taken back.")
 	p.Click("#dialog [data-confirm]")
-	p.Eventually(fmt.Sprintf(`location.pathname.endsWith("/webhooks") && !document.body.innerText.includes(%q)`, receiver.URL))
+	p.Has("Nobody is told yet.")
 }
 
 // What there is to copy names this server and the item that was asked for.

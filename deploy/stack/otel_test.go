@@ -15,11 +15,12 @@ import (
 
 	"github.com/sluicehq/sluice/internal/oteltest"
 	"github.com/sluicehq/sluice/internal/redisserver"
+	"github.com/sluicehq/sluice/internal/testprogram"
 )
 
 func TestTheCollectorTakesItsConfiguration(t *testing.T) {
 	t.Parallel()
-	out, err := exec.CommandContext(t.Context(), oteltest.Collector(t), "validate", "--config", "otel/collector.yaml").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), testprogram.Find(t, oteltest.Collector), "validate", "--config", "otel/collector.yaml").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

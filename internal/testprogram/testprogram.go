@@ -13,31 +13,6 @@ import (
 // package of, else in PATH or /usr/sbin. Where there is none the test is skipped, loudly; with CI set it fails.
 func Find(t testing.TB, program string) string {
 	t.Helper()
-	if path := look(program); path != "" {
-		return path
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatalf("%s is missing; deploy/install-test-deps.sh installs it", program)
-	}
-	t.Skipf("SKIPPED: no %s here; deploy/install-test-deps.sh installs it", program)
-	return ""
-}
-
-// FindBuilt is Find for a program that takes minutes to build, and that the deploy/install-test-deps.sh of every run therefore
-// leaves out: where it is missing the test is skipped, loudly, with CI set too.
-func FindBuilt(t testing.TB, program, command string) string {
-	t.Helper()
-	path := look(program)
-	if path == "" {
-		t.Skipf("SKIPPED: no %s here; %q builds it", program, command)
-	}
-	return path
-}
-
-// Has reports whether a program is there.
-func Has(program string) bool { return look(program) != "" }
-
-func look(program string) string {
 	_, here, _, _ := runtime.Caller(0)
 	built := filepath.Join(filepath.Dir(here), "../../bin/test", program)
 	for _, name := range []string{built, program, "/usr/sbin/" + program} {
@@ -45,5 +20,9 @@ func look(program string) string {
 			return path
 		}
 	}
+	if os.Getenv("CI") != "" {
+		t.Fatalf("%s is missing; deploy/install-test-deps.sh installs it", program)
+	}
+	t.Skipf("SKIPPED: no %s here; deploy/install-test-deps.sh installs it", program)
 	return ""
 }
