@@ -173,7 +173,7 @@ func TestALineWithHardlyAnyTrafficLivesOn(t *testing.T) {
 	var line []*client
 	in := 0
 	const beat = 10 * time.Minute
-	hours := 3
+	hours := 8
 	if os.Getenv("CASES") == "full" {
 		hours = 48
 	}

@@ -73,7 +73,7 @@ func (l *Line) StepMany(ctx context.Context, items []queue.Item, orders []queue.
 			continue
 		}
 		reports[i] = readStep(items[i], reply(got))
-		if len(reports[i].Admitted) > 0 {
+		if l.minReplicas > 0 && len(reports[i].Admitted) > 0 {
 			moved = append(moved, items[i])
 		}
 	}
